@@ -6,6 +6,7 @@
 // byte; PreparedMemory keeps the masked memory (keep_masked()).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,11 @@ class OutputMask {
   // mask.
   static Result<std::unique_ptr<OutputMask>> create(Device& device, Stream& stream, const MemoryPlan& plan,
                                                     ExpectedMemory& expected, DevicePtr written, DevicePtr read);
+  // Makes the mask that encode() has described, for the same plan. corrupt: `encoded` is not of this plan.
+  static Result<std::unique_ptr<OutputMask>> decode(Device& device, Stream& stream, const MemoryPlan& plan,
+                                                    ExpectedMemory& expected, ByteSpan encoded);
+  // The mask as bytes, few where whole blocks are masked. Waits for the stream.
+  Result<ByteVector> encode() const;
   ~OutputMask();
   OutputMask(const OutputMask&) = delete;
   OutputMask& operator=(const OutputMask&) = delete;
@@ -46,6 +52,8 @@ class OutputMask {
   // One step on the set for every block that has a masked byte: `a` is the memory, `b` what is expected there.
   Status update(ByteSetStep step);
   Status count();
+  // Calls `see` for the bits of each block of every span, in their order.
+  Status read_bits(const std::function<void(MemoryRange block, ByteSpan bits)>& see) const;
   DevicePtr bits_of(const MappedSpan& span, DevicePtr address) const;
 
   Stream& stream_;

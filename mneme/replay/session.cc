@@ -155,7 +155,8 @@ Result<Session::Loaded> Session::recorded_launch() {
 }
 
 void Session::use_cache(std::shared_ptr<DiskCache> cache) {
-  compiler_ = create_caching_compiler(std::move(compiler_), std::move(cache));
+  compiler_ = create_caching_compiler(std::move(compiler_), cache);
+  cache_ = std::move(cache);
 }
 
 Result<Session::Loaded> Session::load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result) {

@@ -30,6 +30,7 @@
 #include "mneme/memory/own_state.h"
 #include "mneme/memory/prepared_memory.h"
 #include "mneme/replay/configuration.h"
+#include "mneme/replay/mask_cache.h"
 #include "mneme/replay/races.h"
 #include "mneme/replay/recorded_code.h"
 #include "mneme/replay/result.h"
@@ -100,8 +101,8 @@ class Session {
   void give_addresses_up() { memory_->give_addresses_up(); }
   Status take_addresses() { return memory_->take_addresses(); }
 
-  // From now on compiled code is looked for in `cache` first, and kept there. A session without a cache compiles everything.
-  // Called at most once; `cache` is not null.
+  // From now on compiled code, and what can be masked, are looked for in `cache` first, and kept there. A session without a cache
+  // compiles everything. Called at most once; `cache` is not null.
   void use_cache(std::shared_ptr<DiskCache> cache);
 
   // Called after each run with the verdict on it. `memory` is what the run left, valid until the call returns. A failure that it
@@ -195,7 +196,13 @@ class Session {
   // first wanted. device_fault: see prepare_mask().
   Status choose_start(const Verdict& verdict, ReplayResult& result);
   Status make_mask();
-  Status mask_memory(const Loaded& recorded, Nanoseconds time);
+  // A digest of all that what can be masked depends on.
+  Digest mask_key() const;
+  // Masks what was found to be masked before.
+  Status take_known_mask(const KnownMask& known);
+  Status begin_masked(OutputMask& mask);
+  CompileOptions tracked_options() const;
+  Status mask_memory(const Loaded& recorded, Nanoseconds time, const MaskCache& cache);
   Status mask_globals(const Loaded& recorded);
   Result<RestoredRun> run_masked(const Loaded& recorded);
   // The bytes that might be masked, by a run with notes. `time` is what the recorded launch takes without.
@@ -215,6 +222,7 @@ class Session {
   MemoryPlan plan_;
   std::optional<RecordedCode> code_;
   std::unique_ptr<Compiler> compiler_;
+  std::shared_ptr<DiskCache> cache_;  // null: none
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
   std::unique_ptr<PreparedMemory> memory_;

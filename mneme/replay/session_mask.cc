@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <set>
 
 #include "mneme/base/activity.h"
+#include "mneme/compile/compile_key.h"
 #include "mneme/replay/access_notes.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
@@ -50,17 +52,66 @@ Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Outpu
 
 Status Session::make_mask() {
   if (plan_.regions.empty()) return error(Code::unsupported, "the launch has no memory");
+  const MaskCache cache(cache_, mask_key());
+  const std::optional<KnownMask> known = cache.read();
+  const bool has_globals = std::any_of(plan_.regions.begin(), plan_.regions.end(),
+                                       [](const PlannedRegion& region) { return region.placement == Placement::module_symbol; });
+  // Nothing is kept of globals, for which the recorded code must run.
+  if (known && !has_globals) return take_known_mask(*known);
   MNEME_ASSIGN(const Loaded recorded, recorded_launch());
   MNEME_ASSIGN(RecordedRun plain, run_recorded(recorded, nullptr));
   if (!plain.right) return error(Code::unsupported, "the recorded code and launch do not give the recorded memory here");
-  const Status memory = mask_memory(recorded, plain.time);
+  const Status memory = known ? take_known_mask(*known) : mask_memory(recorded, plain.time, cache);
   if (memory.code() == Code::device_fault) return memory;
   MNEME_TRY(mask_globals(recorded));
   return memory_->has_masked() ? Status() : memory;
 }
 
+// The build of Mneme and its compiler, the device, the code as it is compiled without notes and with, the launch, and the memory
+// before and after it.
+Digest Session::mask_key() const {
+  const DeviceProperties& device = device_.properties();
+  Hasher hasher;
+  const auto add = [&](const Digest& digest) { hasher.add(std::as_bytes(std::span(digest.bytes))); };
+  hasher.add(std::string_view("mask")).add(build_identity()).add(compiler_->identity());
+  hasher.add(static_cast<uint64_t>(device.kind)).add(device.name).add(device.architecture);
+  add(kernel_.static_hash);
+  add(instance_.dynamic_hash);
+  if (recorded_code() != nullptr) add(recorded_code()->digest());
+  if (const ProgramCode* program = code_->program({})) {
+    add(digest_of(program->machine_code));
+    hasher.add(program->assembly);
+    for (const auto& [name, value] : driver_options(instance_)) hasher.add(name).add(value);
+  }
+  add_to(hasher, compile_options({}, kernel_, plan_));
+  add_to(hasher, tracked_options());
+  hasher.add(plan_.regions.size());
+  for (const PlannedRegion& region : plan_.regions) {
+    hasher.add(static_cast<uint64_t>(region.placement)).add(region.prologue.name);
+    hasher.add(region.prologue.address.address).add(region.prologue.size.count);
+    for (const Region* state : {&region.prologue, &region.epilogue})
+      for (const Digest& page : state->pages) add(page);
+  }
+  for (const MappedSpan& span : plan_.spans) hasher.add(span.address.address).add(span.size.count);
+  return hasher.finish();
+}
+
+Status Session::take_known_mask(const KnownMask& known) {
+  if (!known.none.empty()) return Status(Code::unsupported, known.none);
+  MNEME_ASSIGN(const std::unique_ptr<OutputMask> mask,
+               OutputMask::decode(device_, *stream_, plan_, memory_->expected(), known.mask));
+  return begin_masked(*mask);
+}
+
+// The memory of a run that begins masked is made, and kept.
+Status Session::begin_masked(OutputMask& mask) {
+  MNEME_ASSIGN([[maybe_unused]] const RestoredRun start, memory_->restore({}));
+  MNEME_TRY(mask.apply());
+  return memory_->keep_masked(mask.blocks(), Bytes(mask.size()));
+}
+
 // What is masked is what the notes propose and the recorded code, run from there, makes right.
-Status Session::mask_memory(const Loaded& recorded, Nanoseconds time) {
+Status Session::mask_memory(const Loaded& recorded, Nanoseconds time, const MaskCache& cache) {
   if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
   if (time > kLongestLaunch)
     return error(Code::unsupported,
@@ -74,12 +125,16 @@ Status Session::mask_memory(const Loaded& recorded, Nanoseconds time) {
       MNEME_TRY(mask->drop_wrong());
       continue;
     }
-    MNEME_ASSIGN([[maybe_unused]] const RestoredRun start, memory_->restore({}));
-    MNEME_TRY(mask->apply());
-    return memory_->keep_masked(mask->blocks(), Bytes(mask->size()));
+    MNEME_TRY(begin_masked(*mask));
+    if (!cache_) return {};
+    MNEME_ASSIGN(ByteVector encoded, mask->encode());
+    cache.put({{}, std::move(encoded)});
+    return {};
   }
-  return Status(Code::unsupported, mask->size() == 0 ? "the kernel writes no byte that it does not also read"
-                                                     : "the recorded code depends on what it seems not to read");
+  const std::string none = mask->size() == 0 ? "the kernel writes no byte that it does not also read"
+                                             : "the recorded code depends on what it seems not to read";
+  cache.put({none, {}});
+  return Status(Code::unsupported, none);
 }
 
 // Where globals at module symbols lie is another place in each module, so that no notes are taken of them. Those that no
@@ -118,13 +173,17 @@ Result<RestoredRun> Session::run_masked(const Loaded& recorded) {
   return run;
 }
 
-Result<std::unique_ptr<OutputMask>> Session::mask_candidates(Nanoseconds time) {
-  auto notes = AccessNotes::create(device_, *stream_, plan_);
-  if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
+CompileOptions Session::tracked_options() const {
   CompileOptions options = compile_options(Configuration(), kernel_, plan_);
   options.passes = "default<O1>";
   options.tracking = AccessNotes::tracking(plan_);
-  MNEME_ASSIGN(CompiledCode code, compile(options));
+  return options;
+}
+
+Result<std::unique_ptr<OutputMask>> Session::mask_candidates(Nanoseconds time) {
+  auto notes = AccessNotes::create(device_, *stream_, plan_);
+  if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
+  MNEME_ASSIGN(CompiledCode code, compile(tracked_options()));
   MNEME_ASSIGN(Loaded tracked, load_code(code));
   MNEME_TRY(notes->attach(*tracked.module, *stream_));
   MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
