@@ -1,53 +1,139 @@
 #!/usr/bin/env python3
-"""Time from the start of `mneme replay` to its first result, for a snapshot of a given size, and what the database takes.
+"""What starting a replay costs: the time from the start of `mneme replay` to its end, with one verified and one timed run, and its stages.
 
-    bench/replay_startup.py --mneme BIN --vecadd PROGRAM [--gib 2] [--device auto|cuda|cpu] [--runs 3] [--folder DIR]
+    bench/replay_startup.py PREFIX [--before PREFIX] [--gib 2.3] [--device auto|cuda|cpu] [--rounds 5] [--folder DIR] [--json FILE]
 
-PROGRAM is examples/vecadd built recordable. Its three arrays make a state of --gib GiB. The first result is that of one
-compile, one verified run and one timed run. Prints one line of JSON.
+PREFIX is a folder that a package was unpacked into, or `cmake --install` has written. examples/vecadd of the first one is recorded, whose three arrays make
+a state of --gib GiB, with the package's own mneme. Each replay is a process of its own, with warm files and a warm cache of compiled code; with
+--before those of the two take turns. Prints a table: for each stage its median, what bounds it, and the ratio to that bound.
+
+The bounds are measured here and now: how fast this machine's cores read the packs from the page cache, and how fast they copy memory; of a GPU, what
+the bus brings (55 GB/s) and what the driver takes to start (--driver-s, as `nvidia-smi` cannot tell it) are given.
 """
 import argparse
+import concurrent.futures
 import json
+import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+# The stages of a replay in their order, as "session_times" and "times" have them.
+SESSION = ("device", "recording", "addresses", "read", "upload")
+STAGES = (*SESSION, "compile", "load", "mask", "restore", "run", "verify", "timed_runs")
+COMPILE = ("cache", "prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
+
+
+def stages_of(result: dict, total: float) -> dict[str, float]:
+    """Seconds of each stage of one replay, and what lies outside of them."""
+    times = {name: ns / 1e9 for name, ns in result["times"].items()}
+    stages = {name: ns / 1e9 for name, ns in result.get("session_times", {}).items()}
+    if not stages:  # an older version
+        stages["session"] = times["session"]
+    stages["compile"] = sum(times.get(name, 0.0) for name in COMPILE)
+    stages |= {name: times.get(name, 0.0) for name in STAGES[len(SESSION) + 1 :]}
+    stages["rest"] = total - sum(stages.values())
+    stages["total"] = total
+    return stages
+
+
+class Version:
+    """One of the versions that are compared."""
+
+    def __init__(self, prefix: str, kernel: pathlib.Path, cache: pathlib.Path, device: str):
+        self.command = [prefix + "/bin/mneme", "replay", "--record-db", str(kernel), "--device", device, "--iterations", "1", "--json"]
+        self.environment = {**os.environ, "MNEME_CACHE_DIR": str(cache)}
+        self.replays: list[dict[str, float]] = []
+        self.first = 0.0
+
+    def replay(self) -> dict[str, float]:
+        start = time.monotonic()
+        done = subprocess.run(self.command, stdout=subprocess.PIPE, text=True, check=False, env=self.environment)
+        total = time.monotonic() - start
+        result = json.loads(done.stdout)["result"]
+        if done.returncode != 0:
+            sys.exit(f"the replay ended with {done.returncode}: {result['error']}")
+        return stages_of(result, total)
+
+    def medians(self) -> dict[str, float]:
+        return {stage: statistics.median(replay[stage] for replay in self.replays) for stage in self.replays[0]}
+
+
+def read_all(paths: list[pathlib.Path]) -> float:
+    """Seconds in which all cores read the files, which are in the page cache."""
+    piece = 1 << 20
+
+    def read(place: tuple[int, int]) -> None:
+        os.pread(place[0], piece, place[1])
+
+    files = [os.open(path, os.O_RDONLY) for path in paths]
+    places = [(file, at) for file in files for at in range(0, os.fstat(file).st_size, piece)]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        start = time.monotonic()
+        list(pool.map(read, places))
+        seconds = time.monotonic() - start
+    for file in files:
+        os.close(file)
+    return seconds
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mneme", required=True)
-    parser.add_argument("--vecadd", required=True)
-    parser.add_argument("--gib", type=float, default=2)
+    parser.add_argument("prefix")
+    parser.add_argument("--before", help="another version, to compare with")
+    parser.add_argument("--vecadd", help="the recordable program (default: the package's)")
+    parser.add_argument("--gib", type=float, default=2.3)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--bus-gb-s", type=float, default=55, help="what the bus to the device brings")
+    parser.add_argument("--driver-s", type=float, default=0.23, help="what cuInit() and the first context take")
     parser.add_argument("--folder", help="where the database is written (default: a temporary folder)")
+    parser.add_argument("--json", help="a file for the medians of each version")
     options = parser.parse_args()
 
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = pathlib.Path(name)
         elements = int(options.gib * 2**30 / 12)
-        record = [options.mneme, "record", "--record-db-dir", folder + "/db", "--max", "1", "--device", options.device]
-        start = time.monotonic()
-        subprocess.run(record + ["--", options.vecadd, str(elements)], check=True, stdout=subprocess.DEVNULL)
-        record_s = time.monotonic() - start
-        kernel = next(pathlib.Path(folder, "db").glob("[0-9a-f]*.json"))
-        seconds, stages = [], {}
-        for _ in range(options.runs):
-            start = time.monotonic()
-            done = subprocess.run([options.mneme, "replay", "--record-db", str(kernel), "--device", options.device, "--iterations", "1"],
-                                  stdout=subprocess.PIPE, text=True, check=False)
-            seconds.append(time.monotonic() - start)
-            result = json.loads(done.stdout)["result"]
-            if done.returncode != 0:
-                print(f"the replay ended with {done.returncode}: {result['error']}", file=sys.stderr)
-                return 1
-            stages = {stage: round(ns / 1e9, 4) for stage, ns in result["times"].items()}
-        size = sum(path.stat().st_size for path in pathlib.Path(folder, "db").rglob("*") if path.is_file())
-        print(json.dumps({
-            "state_bytes": 12 * elements, "device": result["device"], "record_s": round(record_s, 3),
-            "first_result_s": [round(s, 3) for s in seconds], "last_run_stages_s": stages,
-            "database_bytes": size, "database_over_state": round(size / (12 * elements), 4)}))
+        program = options.vecadd or options.prefix + "/examples/vecadd"
+        record = [options.prefix + "/bin/mneme", "record", "--record-db-dir", str(folder / "db"), "--max", "1", "--device", options.device]
+        subprocess.run([*record, "--", program, str(elements)], check=True, stdout=subprocess.DEVNULL)
+        kernel = next((folder / "db").glob("[0-9a-f]*.json"))
+        versions = {"now": Version(options.prefix, kernel, folder / "cache", options.device)}
+        if options.before:
+            versions = {"before": Version(options.before, kernel, folder / "cache-before", options.device), **versions}
+        for version in versions.values():
+            version.first = version.replay()["total"]  # fills the caches
+        for _ in range(options.rounds):
+            for version in versions.values():
+                version.replays.append(version.replay())
+
+        state = 12 * elements
+        changed = 4 * elements
+        cpu = options.device == "cpu"
+        read_s = read_all(list((folder / "db" / "pages").iterdir()))
+        bounds = {"read": (read_s, "reading the packs from the page cache")}
+        if not cpu:
+            bounds["device"] = (options.driver_s, "cuInit() and the first context")
+            bounds["upload"] = ((state + changed) / options.bus_gb_s / 1e9, f"the bus, {options.bus_gb_s:g} GB/s")
+        medians = {label: version.medians() for label, version in versions.items()}
+        print(f"state {state / 1e9:.2f} GB, of which {changed / 1e9:.2f} GB change; {options.rounds} replays of each version, median seconds")
+        print(f"{'stage':<12}" + "".join(f"{label:>10}" for label in medians) + "     bound  ratio  by what")
+        for stage in ("session", *STAGES, "rest", "total"):
+            row = [times.get(stage) for times in medians.values()]
+            if all(seconds is None for seconds in row):
+                continue
+            bound, what = bounds.get(stage, (None, ""))
+            cells = "".join("         -" if seconds is None else f"{seconds:10.3f}" for seconds in row)
+            ratio = f"{bound:10.3f}{row[-1] / bound:7.1f}  {what}" if bound and row[-1] is not None else ""
+            print(f"{stage:<12}{cells}{ratio}")
+        for label, version in versions.items():
+            totals = [f"{replay['total']:.3f}" for replay in version.replays]
+            print(f"{label}: the first replay, which fills the cache, {version.first:.3f} s; then {', '.join(totals)}")
+        if options.json:
+            pathlib.Path(options.json).write_text(json.dumps({"state_bytes": state, "medians": medians}, indent=2) + "\n")
     return 0
 
 

@@ -16,6 +16,7 @@
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/replay_text.h"
+#include "mneme/measure/stage_clock.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
 
@@ -118,7 +119,9 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(const RecordedLaunches recorded, recorded_.launches());
     configuration = shown_for(std::move(configuration), recorded.kernel.kernel);
     MNEME_ASSIGN(cache_, cache_option_.open());
+    StageClock clock;
     MNEME_ASSIGN(auto device, device_.open());
+    const Nanoseconds opening = clock.lap();
     std::vector<InstanceResult> results;
     for (const Digest& instance : recorded.instances) {
       InstanceResult& one = results.emplace_back(instance.hex(), recorded.kernel.kernel.demangled,
@@ -126,6 +129,7 @@ class ReplayCommand : public Command {
       const Digest& kernel = recorded.kernel.kernel.static_hash;
       if (Status status = replay_one(recorded.database, kernel, instance, *device, configuration, one); !status.ok())
         one.result = failure(status);
+      one.result.session_times.insert(one.result.session_times.begin(), {"device", opening});
     }
     return results;
   }

@@ -94,6 +94,41 @@ TEST_P(OutputMaskTest, IsEmptyWhereNothingIsOnlyWritten) {
   EXPECT_EQ(bytes_at(kData, before_.size()), before_);
 }
 
+// Whole blocks and parts of some.
+TEST_P(OutputMaskTest, IsTheSameWhenItIsDecoded) {
+  for (uint64_t i = 0; i < 3 * kPageSize.count; ++i) note(written_, kData + Bytes(i)) = std::byte{1};
+  for (DevicePtr byte : {kData + kPageSize + Bytes(17), kData + Bytes(5 * kPageSize.count)}) note(read_, byte) = std::byte{1};
+  for (DevicePtr byte : {kData + Bytes(5 * kPageSize.count + 3), kOther + Bytes(7)}) note(written_, byte) = std::byte{1};
+  const auto made = mask();
+  const auto encoded = made->encode();
+  ASSERT_TRUE(encoded.ok()) << encoded.status().to_string();
+  EXPECT_LT(encoded->size(), 1000u);
+  auto decoded = OutputMask::decode(*device_, *stream_, plan_, memory_->expected(), *encoded);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().to_string();
+  EXPECT_EQ((*decoded)->size(), made->size());
+  EXPECT_EQ((*decoded)->size(), 3 * kPageSize.count + 1);
+  EXPECT_EQ((*decoded)->blocks(), made->blocks());
+  EXPECT_EQ(*(*decoded)->encode(), *encoded);
+  restored(*memory_);
+  ASSERT_TRUE(made->apply().ok());
+  const ByteVector by_made = bytes_at(kData, before_.size());
+  restored(*memory_);
+  ASSERT_TRUE((*decoded)->apply().ok());
+  EXPECT_EQ(bytes_at(kData, before_.size()), by_made);
+}
+
+TEST_P(OutputMaskTest, OfOtherMemoryIsNotDecoded) {
+  note(written_, kOther + Bytes(7)) = std::byte{1};
+  const ByteVector encoded = *mask()->encode();
+  MemoryPlan other = plan_;
+  for (MappedSpan& span : other.spans) span.address = span.address + 1_GiB;
+  EXPECT_EQ(OutputMask::decode(*device_, *stream_, other, memory_->expected(), encoded).status().code(), Code::corrupt);
+  for (size_t size = 0; size < encoded.size(); ++size) {
+    const ByteSpan cut = ByteSpan(encoded).first(size);
+    EXPECT_EQ(OutputMask::decode(*device_, *stream_, plan_, memory_->expected(), cut).status().code(), Code::corrupt) << size;
+  }
+}
+
 // Two spans, of which the first is larger than a piece of the bits that are looked at together (8 MiB of memory).
 class LargeOutputMask : public OutputMaskTest {
  protected:

@@ -9,6 +9,19 @@ namespace {
 // The progress is told each time that about so much was copied.
 constexpr Bytes kTold = 64_MiB;
 
+// Adds the time for which it lives.
+class Timed {
+ public:
+  explicit Timed(Nanoseconds& sum) : sum_(sum) {}
+  ~Timed() { sum_ += std::chrono::steady_clock::now() - begin_; }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  Nanoseconds& sum_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 Status PageUploader::upload(const std::vector<PageUpload>& pages, std::string_view what) {
@@ -37,13 +50,18 @@ Status PageUploader::upload_contents(const std::vector<PageUpload>& contents, st
     all += content.size;
   }
   if (const Bytes room = PageReader::room_for(all); !room_ || room_->bytes().size() < room.count) {
+    Timed copying(copying_);
     ActivityScope loading(Activity::loading);
     room_.reset();
     MNEME_ASSIGN(room_, device_.pinned_buffer(room));
   }
   PageReader reader(database_, pages, room_->bytes());
+  const auto take = [&] {
+    Timed reading(reading_);
+    return reader.take();
+  };
   for (;;) {
-    MNEME_ASSIGN(const std::vector<PageReader::Piece> pieces, reader.take());
+    MNEME_ASSIGN(const std::vector<PageReader::Piece> pieces, take());
     if (pieces.empty()) return {};
     MNEME_TRY(copy(pieces, contents));
     reader.give_back(pieces);
@@ -56,6 +74,7 @@ Status PageUploader::upload_contents(const std::vector<PageUpload>& contents, st
 
 Status PageUploader::copy(const std::vector<PageReader::Piece>& pieces, const std::vector<PageUpload>& contents) {
   ActivityScope loading(Activity::loading);
+  Timed copying(copying_);
   for (const PageReader::Piece& piece : pieces) {
     uint64_t at = 0;
     for (size_t i = piece.first; i < piece.last;) {
@@ -72,6 +91,7 @@ Status PageUploader::copy(const std::vector<PageReader::Piece>& pieces, const st
 
 Status PageUploader::copy_on_device(const std::vector<ListedCopy>& copies) {
   if (copies.empty()) return {};
+  Timed copying(copying_);
   ActivityScope loading(Activity::loading);
   const auto listed = std::as_bytes(std::span(copies));
   MNEME_ASSIGN(const DeviceBuffer list, DeviceBuffer::allocate(device_, Bytes(listed.size())));

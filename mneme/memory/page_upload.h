@@ -41,6 +41,10 @@ class PageUploader {
   // there, and none of `pages` may lie there. `what` goes to the progress.
   Status upload(const std::vector<PageUpload>& pages, std::string_view what);
 
+  // How long the uploads so far have waited for pages to be read, and how long they have copied.
+  Nanoseconds reading() const { return reading_; }
+  Nanoseconds copying() const { return copying_; }
+
  private:
   Status upload_contents(const std::vector<PageUpload>& contents, std::string_view what);
   Status copy(const std::vector<PageReader::Piece>& pieces, const std::vector<PageUpload>& contents);
@@ -51,6 +55,7 @@ class PageUploader {
   Stream& stream_;
   PrepareProgress progress_;
   std::unique_ptr<PinnedBuffer> room_;
+  Nanoseconds reading_{}, copying_{};
   std::unordered_map<Digest, MemoryRange> uploaded_;  // where the device has each content
 };
 

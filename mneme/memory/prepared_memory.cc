@@ -48,8 +48,10 @@ Result<std::unique_ptr<PreparedMemory>> PreparedMemory::create(const Database& d
     MNEME_ASSIGN(CopySizes sizes, plan_copies(plan, device.properties()));
     memory->copies_.all_before = sizes.all_before;
   }
+  const auto begin = std::chrono::steady_clock::now();
   MNEME_TRY(memory->take_addresses());
   MNEME_ASSIGN(memory->hashes_, room_for(device, Bytes(8 * memory->blocks_), "hashes"));
+  memory->times_.addresses = std::chrono::steady_clock::now() - begin;
   if (fresh) MNEME_TRY(memory->make_copies(progress));
   if (!fresh) MNEME_TRY(memory->attach_copies());
   MNEME_TRY(memory->read_symbol_states());
@@ -84,6 +86,8 @@ Status PreparedMemory::make_copies(const PrepareProgress& progress) {
   // A block can have more in it than what changes.
   MNEME_TRY(after_.take(stream_));
   MNEME_TRY(uploader.upload(changed_pages(plan_, after_), "reading the memory after the launch"));
+  times_.reading = uploader.reading();
+  times_.copying = uploader.copying();
   MNEME_TRY(after_.put_back(stream_));
   MNEME_TRY(hash_all());
   return stream_.copy(copies_.hashes.address(), hashes_.address(), Bytes(8 * blocks_));

@@ -31,6 +31,11 @@
 
 namespace mneme {
 
+// What preparing took: taking the recorded addresses, and room for copies; waiting for pages to be read; copying them.
+struct PreparationTimes {
+  Nanoseconds addresses{}, reading{}, copying{};
+};
+
 class PreparedMemory {
  public:
   // Takes the recorded addresses, and has the copies ready that the device is to hold. `copies` that were taken over from
@@ -97,6 +102,7 @@ class PreparedMemory {
   // The memory as it was recorded after the launch.
   ExpectedMemory& expected() { return *expected_; }
   const RecordedCopies& copies() const { return copies_; }
+  const PreparationTimes& times() const { return times_; }
 
  private:
   friend class RestoredRun;
@@ -141,7 +147,8 @@ class PreparedMemory {
   uint64_t blocks_ = 0;
   std::vector<DevicePtr> checked_;              // what each comparison that was started is of; null: the hashes
   std::map<std::string, SymbolState> symbols_;  // of regions placed at module symbols
-  bool trusted_ = false;                        // no memory outside of the changed blocks may have been written
+  PreparationTimes times_;
+  bool trusted_ = false;  // no memory outside of the changed blocks may have been written
 };
 
 }  // namespace mneme

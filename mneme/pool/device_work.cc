@@ -62,6 +62,7 @@ class RecordedDeviceWork final : public DeviceWork {
       if (fresh) there.no_mask = copies.no_mask;
       MNEME_ASSIGN(auto session, Session::prepare(recorded.database, recorded.kernel.static_hash, launch.instance.dynamic_hash,
                                                   device, {}, std::move(there)));
+      if (copies.cache) session->use_cache(copies.cache);
       if (Status mask = session->prepare_mask(); !mask.ok()) {
         if (mask.code() == Code::device_fault && copies.lost_to_mask) [[maybe_unused]]
           Status ignored = copies.lost_to_mask(session->why_no_mask());

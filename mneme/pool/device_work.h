@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "mneme/base/disk_cache.h"
 #include "mneme/memory/shared_copies.h"
 #include "mneme/pool/recorded_kernel.h"
 #include "mneme/pool/worker.h"
@@ -14,8 +15,9 @@ namespace mneme {
 // Where the copies of each instance's memory come from, and who is told of those that this process makes. What the functions
 // return is ignored.
 struct DeviceCopies {
-  std::vector<SharedCopies> there;  // what another process has copied, by instance; missing ones are made
-  std::string no_mask;              // why no mask is to be looked for; empty: one may be
+  std::vector<SharedCopies> there;   // what another process has copied, by instance; missing ones are made
+  std::string no_mask;               // why no mask is to be looked for; empty: one may be
+  std::shared_ptr<DiskCache> cache;  // of the recorded code and of masks; null: none
   // Called with each instance's copies that this process has made. Unset: they are not made to be shared.
   std::function<Status(size_t instance, SharedCopies copies)> keep;
   // Called where the search for a mask has ended in a device fault, with the reason that another process is to get as `no_mask`.

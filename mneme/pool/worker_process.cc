@@ -51,6 +51,7 @@ Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recor
     return send(channel, FromWorker(InstanceCopies{instance, std::make_shared<SharedCopies>(std::move(shared))}));
   };
   copies.no_mask = order.no_mask;
+  if (auto place = CachePlace::from_environment(); place.ok()) copies.cache = std::make_shared<DiskCache>(std::move(*place));
   copies.lost_to_mask = [&channel](const std::string& no_mask) { return send(channel, MaskLost{no_mask}); };
   MNEME_ASSIGN(device, Device::open(kind, order.device));
   MNEME_TRY(announce(channel, device->properties()));

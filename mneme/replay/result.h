@@ -75,6 +75,10 @@ struct ReplayResult {
   // started together: "start", "meanwhile" (RunWatch::waiting), "run", "timed_runs". Where a run was repeated a stage may come
   // twice; JSON has the last.
   std::vector<StageTime> times;
+  // Host time of each stage of "session": "recording" (its files but for the pages), "addresses" (taking the recorded addresses),
+  // "read" (waiting for pages to be read), "upload" (copying them). In front of them Session's callers may put "device" (opening
+  // it). Only of Session::replay().
+  std::vector<StageTime> session_times;
   std::optional<LaunchShape> shape;                 // what was launched; nothing where the configuration allows no such launch
   std::optional<SpecialisationReport> specialised;  // which facts the code was compiled with, where any were asked for
   std::string device;

@@ -163,9 +163,14 @@ template <class Members, Of<ReplayResult> T>
 void list_times(Members& members, T& result) {
   std::map<std::string, Nanoseconds> times;
   for (const StageTime& stage : result.times) times[stage.stage] = stage.time;
+  std::map<std::string, Nanoseconds> session_times;
+  for (const StageTime& stage : result.session_times) session_times[stage.stage] = stage.time;
   members.member("times", times);
-  if constexpr (Members::kReads)
+  members.member("session_times", session_times);
+  if constexpr (Members::kReads) {
     for (const auto& [stage, time] : times) result.times.push_back({stage == "poison" ? "mask" : stage, time});
+    for (const auto& [stage, time] : session_times) result.session_times.push_back({stage, time});
+  }
 }
 
 template <class Members, Of<ReplayResult> T>

@@ -27,8 +27,8 @@ void change_each(ReplayResult& value, const SeeMember& see) {
   auto& [stage, verified, executed, failure, mismatches, not_written, fewer_threads, order_dependences, tolerances, mask,
          masked_bytes, exec_time, verified_run_timed, clock_source, clock_remark, clocks, exclusive, occupancy, reg_usage,
          local_mem_usage, const_mem_usage, shared_mem_usage, obj_size, obj_hash, instructions, stack_frame, spill_store_bytes,
-         spill_load_bytes, warnings, assembler, cache, shared_with, times, shape, specialised, device, device_kind, recorded_time,
-         recorded_on] = value;
+         spill_load_bytes, warnings, assembler, cache, shared_with, times, session_times, shape, specialised, device, device_kind,
+         recorded_time, recorded_on] = value;
   for (const ReplayStage other :
        {ReplayStage::compiling, ReplayStage::loading, ReplayStage::masking, ReplayStage::running, ReplayStage::done})
     change(stage, other, "stage", see);
@@ -71,6 +71,7 @@ void change_each(ReplayResult& value, const SeeMember& see) {
   for (const CacheUse use : {CacheUse::miss, CacheUse::same_code, CacheUse::hit}) change(cache, use, "cache", see);
   change(shared_with, digest_of(ByteVector(2)), "shared_with", see);
   change(times, {{"codegen", Nanoseconds(11)}, {"run", Nanoseconds(0.5)}}, "times", see);
+  change(session_times, {{"device", Nanoseconds(11)}, {"read", Nanoseconds(0.5)}}, "session_times", see);
   change(shape, LaunchShape{{7, 8, 9}, {10, 11, 12}, Bytes(256), false}, "grid", see);
   change(shape, LaunchShape{{7, 1, 1}, {10, 1, 1}, Bytes(), true}, "cooperative", see);
   change(shape, LaunchShape{{8, 1, 1}, {10, 1, 1}, Bytes(), false, {2, 1, 1}}, "cluster", see);

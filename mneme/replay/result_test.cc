@@ -56,6 +56,7 @@ ReplayResult everything() {
   result.cache = CacheUse::same_code;
   result.shared_with = digest_of(ByteVector(2));
   result.times = {{"codegen", Nanoseconds(11)}, {"load", Nanoseconds(12)}, {"run", Nanoseconds(13)}};
+  result.session_times = {{"read", Nanoseconds(14)}, {"upload", Nanoseconds(15)}};
   result.shape = {{7, 8, 9}, {10, 11, 12}, Bytes(256), false};
   result.fewer_threads = {{'x', 70, 140}, {'z', 108, 216}};
   result.specialised = report_of({{}, {"n"}, {{0, "why"}}});
@@ -138,6 +139,7 @@ Json everything_json() {
           {"cache", "same_code"},
           {"shared_with", digest_of(ByteVector(2)).hex()},
           {"times", {{"codegen", 11.0}, {"load", 12.0}, {"run", 13.0}}},
+          {"session_times", {{"read", 14.0}, {"upload", 15.0}}},
           {"grid", {{"x", 7}, {"y", 8}, {"z", 9}}},
           {"block", {{"x", 10}, {"y", 11}, {"z", 12}}},
           {"dynamic_shared_memory", 256},
@@ -206,7 +208,7 @@ TEST(ReplayResult, WhatIsNotKnownIsNull) {
     EXPECT_EQ(json[key], false) << key;
   for (const char* key : {"mismatches", "fewer_threads", "order_dependences", "tolerances", "exec_time", "warnings"})
     EXPECT_EQ(json[key], Json::array()) << key;
-  EXPECT_EQ(json["times"], Json::object());
+  for (const char* key : {"times", "session_times"}) EXPECT_EQ(json[key], Json::object()) << key;
 }
 
 TEST(ReplayResult, OneMemberStandsInForAnother) {

@@ -26,10 +26,13 @@ constexpr size_t kMaxKept = 64;
 }  // namespace
 
 ReplayResult Session::replay(const Configuration& configuration) {
-  return replay_by(configuration, nullptr, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  const auto runs = [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
     MNEME_TRY(run_and_time(configuration.execution, {}, loaded, tolerated, result));
     return result.verified ? Status() : explain(loaded, tolerated, result);
-  });
+  };
+  ReplayResult result = replay_by(configuration, nullptr, runs);
+  result.session_times = session_times_;
+  return result;
 }
 
 ReplayResult Session::measure(const Configuration& configuration, const CompiledCode& code, const RunWatch& watch) {

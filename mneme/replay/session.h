@@ -231,6 +231,7 @@ class Session {
   std::optional<Loaded> recorded_launch_;
   const DeviceLock* callers_lock_ = nullptr;
   Nanoseconds prepare_time_{};
+  std::vector<StageTime> session_times_;
   Nanoseconds run_time_{};                        // of the last restored runs
   std::deque<std::shared_ptr<const Kept>> kept_;  // the newest last
 };

@@ -9,6 +9,7 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
   auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Session> session(new Session(database, device));
   MNEME_TRY(session->load(static_hash, dynamic_hash));
+  const Nanoseconds loading_time = std::chrono::steady_clock::now() - start;
   {
     ActivityScope loading(Activity::loading);
     MNEME_ASSIGN(session->stream_, device.create_stream());
@@ -17,6 +18,9 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
   if (!copies.no_mask.empty()) session->why_no_mask_ = Status(Code::unsupported, copies.no_mask);
   MNEME_ASSIGN(session->memory_, PreparedMemory::create(database, session->instance_, session->plan_, device, *session->stream_,
                                                         progress, std::move(copies)));
+  const PreparationTimes& times = session->memory_->times();
+  session->session_times_ = {
+      {"recording", loading_time}, {"addresses", times.addresses}, {"read", times.reading}, {"upload", times.copying}};
   session->prepare_time_ = std::chrono::steady_clock::now() - start;
   return session;
 }

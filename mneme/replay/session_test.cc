@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "mneme/base/log.h"
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/cpu/run/cpu_device.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/determinism.h"
@@ -302,6 +304,77 @@ write:
   EXPECT_EQ(result.mask, "off");
   EXPECT_EQ(result.masked_bytes, Bytes());
   EXPECT_TRUE((*session)->replay({}).verified);
+}
+
+// What is only written is known from an earlier session, in which the notes were taken; so is that nothing is.
+TEST_F(SessionTest, AMaskIsLookedForOnceWhereThereIsACache) {
+  const TemporaryDirectory folder;
+  const auto cache = std::make_shared<DiskCache>(CachePlace{folder.path()});
+  const auto hits = [&](Session& session) {
+    testing::internal::CaptureStderr();
+    session.use_cache(cache);
+    const ReplayResult result = session.replay({});
+    EXPECT_TRUE(result.verified) << result.failure.to_string();
+    return std::pair(testing::internal::GetCapturedStderr().find("cache of masks: hit") != std::string::npos, result);
+  };
+  const auto level = log::level();
+  log::set_level(log::Level::debug);
+  std::string writes = scale_ir();
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    writes.replace(writes.find(from), from.size(), to);
+  };
+  replace("%v = load float, ptr %at", "%v = uitofp i32 %i to float");
+  for (const std::string& ir : {writes, scale_ir()}) {
+    std::string mask;
+    for (const bool known : {false, true}) {
+      auto session = prepare(ir);
+      ASSERT_TRUE(session.ok()) << session.status().to_string();
+      const auto [hit, result] = hits(**session);
+      EXPECT_EQ(hit, known);
+      if (known) EXPECT_EQ(result.mask, mask);
+      mask = result.mask;
+      EXPECT_EQ(result.masked_bytes, Bytes(mask == "on" ? kCount * sizeof(float) : 0));
+    }
+    EXPECT_EQ(mask == "on", ir == writes);
+  }
+  // Of a launch of other memory, before or after it, nothing is known.
+  for (std::vector<float>* changed : {&before_, &after_}) {
+    (*changed)[7] += 1;
+    std::filesystem::remove_all(directory_);
+    auto session = prepare(writes);
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    testing::internal::CaptureStderr();
+    (*session)->use_cache(cache);
+    [[maybe_unused]] const ReplayResult ignored = (*session)->replay({});
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("cache of masks: miss"), std::string::npos);
+  }
+  log::set_level(level);
+}
+
+// A known mask finds what a new one finds.
+TEST_F(SessionTest, AMissingWriteIsFoundByAKnownMaskToo) {
+  before_ = after_;
+  std::string ir = scale_ir();
+  const auto replace = [&](const std::string& from, const std::string& to) { ir.replace(ir.find(from), from.size(), to); };
+  replace("%v = load float, ptr %at", "%v = uitofp i32 %i to float");
+  replace("  store float %r, ptr %at", R"(  %usual = icmp eq i32 %width, 256
+  br i1 %usual, label %write, label %end
+write:
+  store float %r, ptr %at)");
+  Configuration other;
+  other.block.x = 128;
+  other.grid.x = (kCount + 127) / 128;
+  const TemporaryDirectory folder;
+  for (int i = 0; i < 2; ++i) {
+    auto session = prepare(ir);
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    (*session)->use_cache(std::make_shared<DiskCache>(CachePlace{folder.path()}));
+    const ReplayResult result = (*session)->replay(other);
+    EXPECT_TRUE(result.failure.ok()) << result.failure.to_string();
+    EXPECT_FALSE(result.verified) << i;
+    EXPECT_EQ(result.masked_bytes, Bytes(kCount * sizeof(float)));
+    EXPECT_TRUE((*session)->replay({}).verified) << i;
+  }
 }
 
 TEST_F(SessionTest, ARecordingThatIsNotReproducedIsNotMasked) {

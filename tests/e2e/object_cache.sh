@@ -35,21 +35,26 @@ replay "default<O2>"
 replay "default<O2>"
 [ "$(use)" = hit ] || fail "what was damaged was not made again"
 
-# With a mask: the recorded code and the one that notes its accesses are found too, by whichever process. So it is for those who only look.
+# With a mask, which is looked for once, by whichever process: neither the recorded code nor the one that notes its accesses is needed again. So it is
+# for those who only look.
 uses() { grep "cache of compiled code: " err | sed 's/.*: //' | sort | uniq -c | xargs; }
 masked() { MNEME_LOG=debug expect "$1" mneme "$2" -rdb "$kernel" --device cpu "${@:3}"; }
 expect 0 mneme cache --clear
 masked 0 replay --iterations 1 "default<O2>"
 [ "$(json out 'd["result"]["mask"]')" = on ] || fail "nothing was masked"
 ! grep -q "code: hit" err || fail "the first replay: $(uses)"
+grep -q "cache of masks: miss" err || fail "no mask was looked for"
+bytes=$(json out 'd["result"]["masked_bytes"]')
 for i in 1 2; do
   masked 0 replay --iterations 1 "default<O2>"
-  [ "$(json out 'd["result"]["mask"]')" = on ] || fail "nothing was masked"
-  [ "$(uses)" = "3 hit" ] || fail "a replay like one before: $(uses)"
+  [ "$(json out 'd["result"]["mask"], d["result"]["masked_bytes"]')" = "('on', $bytes)" ] || fail "not the same was masked"
+  [ "$(uses)" = "1 hit" ] || fail "a replay like one before: $(uses)"
+  grep -q "cache of masks: hit" err || fail "the mask was looked for again"
   [ "$(use)" = hit ] && [ "$(compiled)" = False ] || fail "a replay like one before was compiled"
 done
 masked 0 diff "default<O2>"
-[ "$(uses)" = "3 hit" ] || fail "mneme diff of what was replayed: $(uses)"
+[ "$(uses)" = "1 hit" ] || fail "mneme diff of what was replayed: $(uses)"
+grep -q "cache of masks: hit" err || fail "mneme diff looked for the mask again"
 masked 0 check --runs 2 "default<O2>"
 [ "$(uses)" = "1 hit 1 miss" ] || fail "mneme check, whose notes of who comes where are new, of what was replayed: $(uses)"
 masked 0 check --runs 2 "default<O2>"
