@@ -86,16 +86,24 @@ bool TextureSet::writes(size_t array) const {
   });
 }
 
-void replace_handles(MutableByteSpan parameters, const TextureSet& textures, const std::vector<uint64_t>& handles) {
+Status replace_handles(MutableByteSpan parameters, const TextureSet& textures, const std::vector<uint64_t>& handles) {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     uint64_t value = 0;
     std::memcpy(&value, parameters.data() + at, sizeof value);
-    const auto found = std::find_if(textures.objects.begin(), textures.objects.end(),
-                                    [&](const TextureObject& object) { return object.handle == value; });
-    if (found == textures.objects.end()) continue;
-    const uint64_t handle = handles[static_cast<size_t>(found - textures.objects.begin())];
-    std::memcpy(parameters.data() + at, &handle, sizeof handle);
+    std::optional<uint64_t> handle;
+    for (size_t i = 0; i < handles.size(); ++i) {
+      if (textures.objects[i].handle != value) continue;
+      if (handle.value_or(handles[i]) != handles[i])
+        return error(
+            Code::unsupported,
+            "the parameter at byte {} is {}, the handle of a texture and of a surface, which are {} and {} in this process: "
+            "which of them it is, the recording does not tell; another process may get the recorded ones",
+            at, value, *handle, handles[i]);
+      handle = handles[i];
+    }
+    if (handle) std::memcpy(parameters.data() + at, &*handle, sizeof *handle);
   }
+  return {};
 }
 
 }  // namespace mneme

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mneme/base/memory_range.h"
+#include "mneme/base/status.h"
 #include "mneme/base/types.h"
 
 namespace mneme {
@@ -105,7 +106,8 @@ struct TextureSet {
 };
 
 // Writes over handles of objects in the parameters of a launch: wherever eight of their bytes, at a multiple of 8, are
-// objects[i].handle, they become handles[i]. A value that is the handle of a texture and of a surface becomes that of the first.
-void replace_handles(MutableByteSpan parameters, const TextureSet& textures, const std::vector<uint64_t>& handles);
+// objects[i].handle, they become handles[i]. unsupported: a value is the handle of a texture and of a surface, which become
+// different ones; which of the two a parameter is, nothing tells.
+Status replace_handles(MutableByteSpan parameters, const TextureSet& textures, const std::vector<uint64_t>& handles);
 
 }  // namespace mneme

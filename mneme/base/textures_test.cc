@@ -61,11 +61,29 @@ TEST(Textures, HandlesAreReplacedWhereTheyStand) {
   ByteVector parameters(36);
   std::memcpy(parameters.data(), before.data(), 32);
   parameters[32] = std::byte{3};  // of four bytes
-  replace_handles(parameters, textures, {30, 40});
+  ASSERT_TRUE(replace_handles(parameters, textures, {30, 40}).ok());
   std::vector<uint64_t> after(4);
   std::memcpy(after.data(), parameters.data(), 32);
   EXPECT_EQ(after, (std::vector<uint64_t>{40, 7, 30, 30}));
   EXPECT_EQ(parameters[32], std::byte{3});
+}
+
+TEST(Textures, AHandleOfTwoKindsIsReplacedWhereThatIsOneValue) {
+  TextureSet textures;
+  textures.objects.resize(2);
+  for (TextureObject& object : textures.objects) object.handle = 3;
+  textures.objects[1].kind = TextureObject::Kind::surface;
+  const uint64_t before[] = {7, 3};
+  ByteVector parameters(16);
+  std::memcpy(parameters.data(), before, 16);
+  EXPECT_TRUE(replace_handles(parameters, textures, {30, 30}).ok());
+  std::memcpy(parameters.data(), before, 16);
+  const Status status = replace_handles(parameters, textures, {30, 40});
+  EXPECT_EQ(status.code(), Code::unsupported);
+  EXPECT_EQ(
+      status.message(),
+      "the parameter at byte 8 is 3, the handle of a texture and of a surface, which are 30 and 40 in this process: which of "
+      "them it is, the recording does not tell; another process may get the recorded ones");
 }
 
 }  // namespace

@@ -143,8 +143,7 @@ Status PreparedMemory::take_addresses() {
   auto textures = device_.create_textures(plan_.textures);
   if (!textures.ok()) return textures.status().with_context("making the recorded textures and surfaces");
   textures_ = std::move(*textures);
-  replace_handles(parameters_, plan_.textures, textures_->handles());
-  return {};
+  return replace_handles(parameters_, plan_.textures, textures_->handles());
 }
 
 Result<SymbolPlaces> PreparedMemory::places_in(Module& module) const {
