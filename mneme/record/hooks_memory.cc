@@ -124,10 +124,12 @@ cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
 
 cudaError_t on_device_reset(Table& table) {
   auto device = table.current_device();
+  if (device.ok()) recorder()->keep_apart(*device);
   if (!device.ok() || !recorder()->reset(table, *device)) {
     release_host_memory(table);
     ManagedMemory::get().clear();
   }
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
   return MNEME_NEXT(table, cudaDeviceReset)();
 }
 

@@ -70,14 +70,15 @@ TextureView view_of(const cudaResourceViewDesc& view) {
           view.lastLayer};
 }
 
+// Errors leave the first device: no object is made there without one.
+TexturePlace place_of(Table& table) {
+  const auto place = table.current_place();
+  return place.ok() ? *place : TexturePlace();
+}
+
 void set_array(Table& table, ProgramTextures::Object& made, cudaArray_t array) {
-  ProgramTextures& textures = recorder()->textures();
   made.object.source = Source::array;
-  if (const auto level = textures.find_level(array)) {
-    made.object.level = level->number;
-    made.array = textures.find_mipmapped(level->mipmapped).value_or(ProgramArray());
-    return;
-  }
+  if (recorder()->textures().set_level(made, array)) return;
   cudaChannelFormatDesc description{};
   cudaExtent extent{};
   unsigned flags = 0;
@@ -91,7 +92,7 @@ void set_resource(Table& table, ProgramTextures::Object& made, const cudaResourc
     case cudaResourceTypeArray: set_array(table, made, resource.res.array.array); break;
     case cudaResourceTypeMipmappedArray:
       object.source = Source::mipmapped;
-      made.array = recorder()->textures().find_mipmapped(resource.res.mipmap.mipmap).value_or(ProgramArray());
+      recorder()->textures().set_mipmapped(made, resource.res.mipmap.mipmap);
       break;
     case cudaResourceTypeLinear: {
       const auto& memory = resource.res.linear;
@@ -122,7 +123,7 @@ void remember(Table& table, Kind kind, uint64_t handle, const cudaResourceDesc& 
   set_resource(table, made, resource);
   if (texture) made.object.sampling = sampling_of(*texture);
   if (view) made.object.view = view_of(*view);
-  if (const auto device = table.current_device(); device.ok()) made.device = *device;
+  made.place = place_of(table);
   recorder()->textures().add(std::move(made));
 }
 
@@ -133,7 +134,7 @@ cudaError_t on_texture_create(Table& table, cudaTextureObject_t* out, const cuda
   return code;
 }
 cudaError_t on_texture_destroy(Table& table, cudaTextureObject_t object) {
-  recorder()->textures().remove(Kind::texture, object);
+  recorder()->textures().remove(Kind::texture, object, place_of(table));
   return MNEME_NEXT(table, cudaDestroyTextureObject)(object);
 }
 cudaError_t on_surface_create(Table& table, cudaSurfaceObject_t* out, const cudaResourceDesc* resource) {
@@ -142,7 +143,7 @@ cudaError_t on_surface_create(Table& table, cudaSurfaceObject_t* out, const cuda
   return code;
 }
 cudaError_t on_surface_destroy(Table& table, cudaSurfaceObject_t object) {
-  recorder()->textures().remove(Kind::surface, object);
+  recorder()->textures().remove(Kind::surface, object, place_of(table));
   return MNEME_NEXT(table, cudaDestroySurfaceObject)(object);
 }
 
@@ -152,31 +153,55 @@ cudaError_t on_malloc_mipmapped(Table& table, cudaMipmappedArray_t* out, const c
   if (code != cudaSuccess) return code;
   ArrayShape shape = shape_of(*description, extent, flags, levels);
   while (shape.levels > 1 && levels_of(shape).empty()) --shape.levels;  // the vendor makes no more than there can be
-  recorder()->textures().add_mipmapped({*out, shape});
+  recorder()->textures().add_mipmapped({*out, shape}, place_of(table));
   return code;
 }
 cudaError_t on_get_level(Table& table, cudaArray_t* out, cudaMipmappedArray_const_t mipmapped, unsigned level) {
   const cudaError_t code = MNEME_NEXT(table, cudaGetMipmappedArrayLevel)(out, mipmapped, level);
-  if (code == cudaSuccess) recorder()->textures().add_level(*out, mipmapped, level);
+  if (code == cudaSuccess) recorder()->textures().add_level(*out, mipmapped, level, place_of(table));
   return code;
 }
 // A capture may be reading the array.
 cudaError_t on_free_array(Table& table, cudaArray_t array) {
   Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  recorder()->textures().forget_array(array);
+  recorder()->textures().forget(array);
   return MNEME_NEXT(table, cudaFreeArray)(array);
 }
 cudaError_t on_free_mipmapped(Table& table, cudaMipmappedArray_t mipmapped) {
   Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  recorder()->textures().forget_array(mipmapped);
+  recorder()->textures().forget(mipmapped);
   return MNEME_NEXT(table, cudaFreeMipmappedArray)(mipmapped);
+}
+
+// Arrays of other interfaces: those of a resource of graphics go when it is unmapped.
+cudaError_t on_graphics_array(Table& table, cudaArray_t* out, cudaGraphicsResource_t resource, unsigned index, unsigned level) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphicsSubResourceGetMappedArray)(out, resource, index, level);
+  if (code == cudaSuccess) recorder()->textures().add_foreign(*out, resource, place_of(table));
+  return code;
+}
+cudaError_t on_graphics_mipmapped(Table& table, cudaMipmappedArray_t* out, cudaGraphicsResource_t resource) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphicsResourceGetMappedMipmappedArray)(out, resource);
+  if (code == cudaSuccess) recorder()->textures().add_foreign(*out, resource, place_of(table));
+  return code;
+}
+cudaError_t on_graphics_unmap(Table& table, int count, cudaGraphicsResource_t* resources, cudaStream_t stream) {
+  for (int i = 0; resources && i < count; ++i) recorder()->textures().forget(resources[i]);
+  return MNEME_NEXT(table, cudaGraphicsUnmapResources)(count, resources, stream);
+}
+cudaError_t on_graphics_unregister(Table& table, cudaGraphicsResource_t resource) {
+  recorder()->textures().forget(resource);
+  return MNEME_NEXT(table, cudaGraphicsUnregisterResource)(resource);
 }
 
 using Hooks = HookList<
     Hook<MNEME_CALL_cudaCreateTextureObject, on_texture_create>, Hook<MNEME_CALL_cudaDestroyTextureObject, on_texture_destroy>,
     Hook<MNEME_CALL_cudaCreateSurfaceObject, on_surface_create>, Hook<MNEME_CALL_cudaDestroySurfaceObject, on_surface_destroy>,
     Hook<MNEME_CALL_cudaMallocMipmappedArray, on_malloc_mipmapped>, Hook<MNEME_CALL_cudaGetMipmappedArrayLevel, on_get_level>,
-    Hook<MNEME_CALL_cudaFreeArray, on_free_array>, Hook<MNEME_CALL_cudaFreeMipmappedArray, on_free_mipmapped>>;
+    Hook<MNEME_CALL_cudaFreeArray, on_free_array>, Hook<MNEME_CALL_cudaFreeMipmappedArray, on_free_mipmapped>,
+    Hook<MNEME_CALL_cudaGraphicsSubResourceGetMappedArray, on_graphics_array>,
+    Hook<MNEME_CALL_cudaGraphicsResourceGetMappedMipmappedArray, on_graphics_mipmapped>,
+    Hook<MNEME_CALL_cudaGraphicsUnmapResources, on_graphics_unmap>,
+    Hook<MNEME_CALL_cudaGraphicsUnregisterResource, on_graphics_unregister>>;
 
 }  // namespace
 

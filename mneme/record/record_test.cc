@@ -1054,6 +1054,31 @@ TEST(Record, OtherThreadsWaitForACapture) {
   EXPECT_EQ(ints_of(database, recorded.epilogue.regions[0])[8], 0);
 }
 
+TEST(Record, ADeviceIsNotResetUnderAReading) {
+  static std::atomic<bool> is_reset;
+  is_reset = false;
+  FakeProgram program({}, nullptr, [](std::vector<mneme_function>& slots) {
+    constexpr auto kReset = [] { return is_reset = true, cudaSuccess; };
+    slots[MNEME_CALL_cudaDeviceReset] = reinterpret_cast<mneme_function>(+kReset);
+  });
+  std::thread other;
+  bool reset_meanwhile = false;
+  program.failures = [&](std::string_view call) -> Status {
+    if (call != "hash_pages" || other.joinable()) return {};
+    other = std::thread([&] { program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset); });
+    while (!recorder()->gate().disturbed() && !is_reset) std::this_thread::yield();  // its patience is at its end
+    reset_meanwhile = is_reset;
+    return {};
+  };
+  int* data = program.allocate<int>(16);
+  EXPECT_EQ(program.launch(program.increment, data, 0), cudaSuccess);
+  ASSERT_TRUE(other.joinable());
+  other.join();
+  EXPECT_FALSE(reset_meanwhile);
+  EXPECT_TRUE(is_reset);
+  EXPECT_EQ(program.count(NotRecorded::concurrent), 1u);
+}
+
 TEST(Record, ThreadsThatNeedEachOtherGoOnAndTheLaunchIsNotRecorded) {
   FakeProgram program;
   int* data = program.allocate<int>(16);

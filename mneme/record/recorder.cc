@@ -181,6 +181,7 @@ Status Recorder::wait_for(Vendor& vendor, const std::set<int>& ordinals) {
 }
 
 void Recorder::share(int owner, int reader) {
+  std::lock_guard one(open_mutex_);
   {
     std::lock_guard lock(mutex_);
     readers_[owner].insert(reader);
@@ -192,12 +193,30 @@ void Recorder::share(int owner, int reader) {
 }
 
 void Recorder::keep_from(int owner, int reader) {
+  std::lock_guard one(open_mutex_);
   {
     std::lock_guard lock(mutex_);
     std::multiset<int>& readers = readers_[owner];
-    if (const auto one = readers.find(reader); one != readers.end()) readers.erase(one);
+    if (const auto found = readers.find(reader); found != readers.end()) readers.erase(found);
     if (readers.contains(reader)) return;
   }
+  take_access(owner, reader);
+}
+
+void Recorder::keep_apart(int device) {
+  std::lock_guard one(open_mutex_);
+  std::vector<int> owners;
+  {
+    std::lock_guard lock(mutex_);
+    readers_.erase(device);
+    for (auto& [owner, readers] : readers_)
+      if (readers.erase(device) != 0) owners.push_back(owner);
+  }
+  for (int owner : owners) take_access(owner, device);
+}
+
+// To be called with open_mutex_.
+void Recorder::take_access(int owner, int reader) {
   auto opened = opened_on(owner);
   if (!opened) return;
   if (Status status = opened->space->keep_from(reader); !status.ok())
@@ -361,6 +380,7 @@ bool Recorder::reset(Vendor& vendor, int ordinal) {
   if (!opened) return others;
   [[maybe_unused]] Status waited = vendor.synchronize(ordinal);
   space_sizes_[static_cast<size_t>(ordinal)] = 0;
+  const Gate::Use use(gate_, Gate::Effect::removes_memory);
   for (const MemoryRange& allocation : opened->space->allocations()) {
     annotations_.forget(allocation);
     [[maybe_unused]] Status ignored = opened->space->free(allocation.address);

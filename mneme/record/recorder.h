@@ -105,6 +105,8 @@ class Recorder {
   // each share() has been taken back by a keep_from().
   void share(int owner, int reader);
   void keep_from(int owner, int reader);
+  // Takes back each share() of the device's memory and with the device, which a reset of it does.
+  void keep_apart(int device);
   // The allocation of the recorder that holds an address.
   std::optional<MemoryRange> find_allocation(DevicePtr address) const;
 
@@ -206,6 +208,7 @@ class Recorder {
   Result<std::shared_ptr<Opened>> current_device(Vendor& vendor);
   std::shared_ptr<Opened> opened_on(std::optional<int> ordinal) const;
   std::vector<std::shared_ptr<Opened>> all_opened() const;
+  void take_access(int owner, int reader);
   Status choose_images(const Device& device);
   static bool goes_into_graph(const Launch& launch) { return launch.refusal == NotRecorded::stream_capture; }
   void end(const Status& status);
@@ -282,7 +285,8 @@ class Recorder {
   std::atomic<std::chrono::steady_clock::duration> profiles_due_ =
       std::chrono::steady_clock::duration(std::chrono::milliseconds(250));
   std::array<std::atomic<uint64_t>, kMostAddressSpaces> space_sizes_{};  // of each device's range; 0: there is none
-  std::mutex open_mutex_;                                                // held by the one thread that opens a device
+  // Held by the one thread that opens a device, or that changes which devices reach another one's memory.
+  std::mutex open_mutex_;
 
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<Opened>> opened_;  // devices by their ordinals; null: it could not be opened, and is not recorded

@@ -1,6 +1,8 @@
 // The recorder on several devices: which memory is whose, and what is waited for before it is used again.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "mneme/base/testing/temporary_folder.h"
 #include "mneme/device/fake/fake_device.h"
 #include "mneme/record/recorder.h"
@@ -144,6 +146,90 @@ TEST_F(RecorderOnDevices, AResetOfADeviceThatWasNeverOpenedLeavesWhatIsOfOthers)
   EXPECT_TRUE(recorder_.reset(vendor_, 1));
   EXPECT_TRUE(recorder_.find_allocation(*memory));
   EXPECT_EQ(recorder_.outside_memory().managed(), std::vector{managed});
+}
+
+// A device whose space tells who may reach it, and calls a test back before somebody may.
+struct Readers {
+  std::set<int> all;
+  std::function<void()> before_shared = [] {};
+};
+class SharedSpace final : public AddressSpace {
+ public:
+  SharedSpace(DevicePtr base, Bytes size, Readers& readers) : AddressSpace(base, size, 2_MiB), readers_(readers) {
+    readers_.all.clear();
+  }
+
+ private:
+  Status map_impl(DevicePtr, Bytes) override { return {}; }
+  Status unmap_impl(DevicePtr, Bytes) override { return {}; }
+  Status share_impl(int ordinal) override { return readers_.all.insert(ordinal), Status(); }
+  Status keep_from_impl(int ordinal) override { return readers_.all.erase(ordinal), Status(); }
+  Readers& readers_;
+};
+class SharedDevice final : public fake::FakeDevice {
+ public:
+  explicit SharedDevice(Readers& readers) : readers_(readers) {}
+  Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) override {
+    return std::unique_ptr<AddressSpace>(new SharedSpace(base, size, readers_));
+  }
+  Result<std::unique_ptr<Stream>> create_stream() override {
+    readers_.before_shared();  // the space is there, and not open for others yet
+    return FakeDevice::create_stream();
+  }
+
+ private:
+  Readers& readers_;
+};
+
+class SharedMemoryOfDevices : public RecorderOnDevices {
+ protected:
+  SharedMemoryOfDevices() : sharing_(options(), sharing()) {}
+  Recorder::Environment sharing() {
+    Recorder::Environment environment;
+    environment.open_device = [this](DeviceKind, int ordinal) -> Result<std::unique_ptr<Device>> {
+      return std::unique_ptr<Device>(new SharedDevice(readers_[ordinal]));
+    };
+    return environment;
+  }
+  void open(int device) {
+    vendor_.current = device;
+    ASSERT_TRUE(sharing_.allocate(vendor_, 1_MiB).ok());
+  }
+  std::map<int, Readers> readers_;
+  Recorder sharing_;
+};
+
+// While a device is opened, another thread allows and takes back: the last word counts.
+TEST_F(SharedMemoryOfDevices, WhoMayReachADeviceIsWhatWasSaidLast) {
+  std::thread other;
+  readers_[0].before_shared = [&] {
+    other = std::thread([&] {
+      sharing_.share(0, 1);
+      sharing_.share(0, 2);
+      sharing_.keep_from(0, 2);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  open(0);
+  other.join();
+  EXPECT_EQ(readers_[0].all, std::set<int>{1});
+}
+
+TEST_F(SharedMemoryOfDevices, AResetTakesBackWhatItsDeviceHadToDoWith) {
+  open(0);
+  open(1);
+  sharing_.share(0, 1);
+  sharing_.share(0, 1);
+  sharing_.share(0, 2);
+  sharing_.share(1, 0);
+  sharing_.keep_apart(1);
+  EXPECT_EQ(readers_[0].all, std::set<int>{2});
+  sharing_.reset(vendor_, 1);
+  open(1);
+  EXPECT_TRUE(readers_[1].all.empty()) << "of the device that was opened anew";
+  sharing_.share(0, 1);
+  sharing_.keep_from(0, 1);
+  EXPECT_EQ(readers_[0].all, std::set<int>{2}) << "what was said before the reset does not count";
 }
 
 }  // namespace

@@ -178,8 +178,10 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch, LaunchGroup* 
   CapturePtr capture(new Capture{kernel, *opened, launch.vendor});
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
   if (auto reason = find_foreign(parameters, (*opened)->ordinal)) return pass(*reason);
-  if (kernel->may_use_textures && textures_.any() && textures_.forbids(parameters, (*opened)->ordinal))
-    return pass(NotRecorded::textures);
+  if (kernel->may_use_textures && textures_.any()) {
+    const auto place = launch.vendor.current_place();
+    if (!place.ok() || textures_.forbids(parameters, *place)) return pass(NotRecorded::textures);
+  }
   if (auto reason = refuses(least_memory(*capture->opened, parameters))) return pass(*reason);
   auto claim = selection_.claim_launch(*kernel->counts, launch.shape(), parameters);
   if (!claim) return pass(selection_.same());
@@ -389,12 +391,13 @@ Status Recorder::read_memory(Capture& capture) {
   return {};
 }
 
-// Which of the program's textures the launch is recorded with: all of its device, since a handle may come from memory. Why it is
-// not recorded; nothing: it is.
+// Which of the program's textures the launch is recorded with: all of its context, which the current one is, since a handle may
+// come from memory. Why it is not recorded; nothing: it is.
 std::optional<NotRecorded> Recorder::choose_textures(Capture& capture) {
   if (!capture.kernel->may_use_textures || !textures_.any()) return std::nullopt;
+  const auto place = capture.vendor.current_place();
   const bool known =
-      capture.textures.choose(textures_.on(capture.opened->ordinal), capture.memory, capture.recording.instance.parameters);
+      place.ok() && capture.textures.choose(textures_.at(*place), capture.memory, capture.recording.instance.parameters);
   return known ? std::nullopt : std::optional(NotRecorded::textures);
 }
 

@@ -54,6 +54,8 @@ cudaError_t get_level(cudaArray_t* out, cudaMipmappedArray_const_t array, unsign
   return *out = reinterpret_cast<cudaArray_t>(&*(first + level)), cudaSuccess;
 }
 cudaError_t free_array(const void*) { return cudaSuccess; }
+cudaError_t get_mapped(cudaArray_t* out, cudaGraphicsResource_t, unsigned, unsigned) { return *out = make_array(), cudaSuccess; }
+cudaError_t unmap(int, cudaGraphicsResource_t*, cudaStream_t) { return cudaSuccess; }
 cudaError_t copy_3d(const cudaMemcpy3DParms* copy) {
   if (vendor->copies != cudaSuccess) return vendor->copies;
   const Texels& texels = array_of(copy->srcArray).texels;
@@ -76,6 +78,8 @@ class TexturesOfAProgram : public ::testing::Test {
       set(MNEME_CALL_cudaGetMipmappedArrayLevel, get_level);
       set(MNEME_CALL_cudaFreeArray, free_array);
       set(MNEME_CALL_cudaFreeMipmappedArray, free_array);
+      set(MNEME_CALL_cudaGraphicsSubResourceGetMappedArray, get_mapped);
+      set(MNEME_CALL_cudaGraphicsUnmapResources, unmap);
       set(MNEME_CALL_cudaMemcpy3D, copy_3d);
     });
   }
@@ -235,6 +239,20 @@ TEST_F(TexturesOfAProgram, OfWhatIsNotRecordedPassThrough) {
   surface(resource_of(sparse));
   launch(good + 100);
   EXPECT_EQ(program_->count(NotRecorded::textures), 2u);
+}
+
+// The vendor maps arrays of graphics, and takes them away again.
+TEST_F(TexturesOfAProgram, OfGraphicsPassThrough) {
+  cudaArray_t array = nullptr;
+  auto* const resource = reinterpret_cast<cudaGraphicsResource_t>(uintptr_t{0x10});
+  program_->call<decltype(cudaGraphicsSubResourceGetMappedArray)>(MNEME_CALL_cudaGraphicsSubResourceGetMappedArray, &array,
+                                                                  resource, 0u, 0u);
+  launch(texture(resource_of(array)));
+  EXPECT_EQ(program_->count(NotRecorded::textures), 1u);
+  auto* mapped = resource;
+  program_->call<decltype(cudaGraphicsUnmapResources)>(MNEME_CALL_cudaGraphicsUnmapResources, 1, &mapped, cudaStream_t{});
+  launch(texture(resource_of(array)));  // of another one by now
+  EXPECT_EQ(program_->instances().size(), 1u);
 }
 
 TEST_F(TexturesOfAProgram, AnArrayThatCannotBeCopiedConcernsOneLaunch) {

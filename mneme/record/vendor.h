@@ -20,6 +20,11 @@ class Vendor {
   // Lets the vendor's runtime make its context before the recorder's device is opened.
   virtual Status prepare() = 0;
   virtual Result<int> current_device() = 0;
+  // Where an object that the program makes now is, and a launch that it makes runs.
+  virtual Result<TexturePlace> current_place() {
+    MNEME_ASSIGN(const int device, current_device());
+    return TexturePlace{device, nullptr};
+  }
   // Waits for all work of the program on device `ordinal`, from any thread, whose current device stays as it is. A fault of an
   // earlier kernel is reported here, as the application meets it later.
   virtual Status synchronize(int ordinal) = 0;

@@ -94,6 +94,8 @@ bool fake_is_mapped(CUdeviceptr address);
 void fake_activity(uint64_t time, bool own);
 // What a captured stream is given goes into its graph. False: the stream is not captured.
 bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);
+// Waits for nodes of the host that run beside the program.
+void fake_wait_for_hosts();
 bool fake_capture_memory(CUstream stream, CUdeviceptr address, size_t size);
 
 // Exported by the library as "mneme_fake_driver_state". Reset by assigning a fresh value.

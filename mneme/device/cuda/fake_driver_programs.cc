@@ -90,7 +90,10 @@ extern "C" {
 
 void mneme_fake_idle() { mneme::cuda::fake_state().idle = true; }
 
-CUresult cuCtxSynchronize() { return mneme::cuda::fake_enter(__func__); }
+CUresult cuCtxSynchronize() {
+  mneme::cuda::fake_wait_for_hosts();
+  return mneme::cuda::fake_enter(__func__);
+}
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   *pool = reinterpret_cast<CUmemoryPool>(static_cast<uintptr_t>(0x100 + device));
   return CUDA_SUCCESS;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "mneme/device/cuda/fake_driver.h"
@@ -54,6 +55,8 @@ std::recursive_mutex mutex;
 std::map<CUstream, Capturing> capturing;
 std::set<Exec*> execs;
 std::map<CUgraphConditionalHandle, bool> conditions;
+bool late_hosts = false;                      // nodes of the host run beside the program
+auto& hosts = *new std::vector<std::thread>;  // in which they do
 
 Graph* of(CUgraph graph) { return reinterpret_cast<Graph*>(graph); }
 Node* of(CUgraphNode node) { return reinterpret_cast<Node*>(node); }
@@ -127,6 +130,14 @@ bool has(const Graph& graph, std::initializer_list<CUgraphNodeType> types) {
   });
 }
 
+// Other threads may call the driver meanwhile.
+void call_host(const CUDA_HOST_NODE_PARAMS& host) {
+  if (late_hosts) return static_cast<void>(hosts.emplace_back(host.fn, host.userData));
+  mutex.unlock();
+  host.fn(host.userData);
+  mutex.lock();
+}
+
 CUresult run(Graph& graph, CUstream stream);
 CUresult run(Node& node, CUstream stream) {
   if (!node.enabled) return CUDA_SUCCESS;
@@ -142,7 +153,7 @@ CUresult run(Node& node, CUstream stream) {
     case CU_GRAPH_NODE_TYPE_MEMSET:
       std::memset(reinterpret_cast<void*>(node.fill.dst), static_cast<int>(node.fill.value), node.fill.width);
       return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_HOST: return node.host.fn(node.host.userData), CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_HOST: return call_host(node.host), CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_GRAPH: return run(*node.child, stream);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return node.decides ? run(*node.child, stream) : CUDA_SUCCESS;
     default: return CUDA_SUCCESS;
@@ -221,6 +232,14 @@ bool fake_capture_memory(CUstream stream, CUdeviceptr address, size_t size) {
   if (node) node->memory.dptr = address, node->memory.bytesize = size;
   return node != nullptr;
 }
+void fake_wait_for_hosts() {
+  std::vector<std::thread> running;
+  {
+    std::lock_guard lock(mutex);
+    running.swap(hosts);
+  }
+  for (std::thread& one : running) one.join();
+}
 }  // namespace mneme::cuda
 
 #define ENTER()                \
@@ -236,6 +255,8 @@ void mneme_fake_fail(const char* function, int after, CUresult result) {
   state.fail_after = after;
   state.fail_result = result;
 }
+// From now on, what is behind a node of the host does not wait for it; cuCtxSynchronize() does.
+void mneme_fake_late_hosts() { late_hosts = true; }
 // What no hook sees.
 CUresult mneme_fake_instantiate(CUgraphExec* exec, CUgraph graph) { return instantiate(exec, graph); }
 size_t mneme_fake_executable_graphs() { return execs.size(); }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
 
 #include "mneme/device/cuda/fake_driver.h"
@@ -19,7 +21,13 @@ struct FakeMipmapped {
   std::deque<FakeArray> levels;
 };
 
+struct FakeResource {
+  std::unique_ptr<FakeArray> array;
+  std::vector<std::byte> memory;
+};
+
 std::mutex mutex;
+std::map<CUgraphicsResource, FakeResource> graphics;
 
 FakeArray* array_of(CUarray handle) { return reinterpret_cast<FakeArray*>(handle); }
 
@@ -106,6 +114,30 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
   ENTER();
   delete reinterpret_cast<FakeMipmapped*>(array);
   --fake_state().arrays;
+  return CUDA_SUCCESS;
+}
+
+// Resources of graphics: of each one array, of 4 x 2 floats, and one piece of memory, which are there while it is mapped.
+CUresult cuGraphicsSubResourceGetMappedArray(CUarray* array, CUgraphicsResource resource, unsigned, unsigned) {
+  ENTER();
+  auto& mapped = graphics[resource];
+  if (!mapped.array)
+    mapped.array = std::make_unique<FakeArray>(
+        make_array({.Width = 4, .Height = 2, .Depth = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = 0}));
+  *array = reinterpret_cast<CUarray>(mapped.array.get());
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphicsResourceGetMappedPointer(CUdeviceptr* pointer, size_t* size, CUgraphicsResource resource) {
+  ENTER();
+  auto& mapped = graphics[resource];
+  mapped.memory.resize(4096);
+  *pointer = reinterpret_cast<CUdeviceptr>(mapped.memory.data());
+  *size = mapped.memory.size();
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource* resources, CUstream) {
+  ENTER();
+  for (unsigned i = 0; i < count; ++i) graphics.erase(resources[i]);
   return CUDA_SUCCESS;
 }
 

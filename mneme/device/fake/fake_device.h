@@ -42,7 +42,7 @@ struct FakeKernel {
 using FailureScript = std::function<Status(std::string_view call)>;
 
 // Kernels run in the thread that launches them. The methods of Device itself may be called by several threads.
-class FakeDevice final : public Device {
+class FakeDevice : public Device {
  public:
   explicit FakeDevice(DeviceProperties properties = default_properties());
   ~FakeDevice() override;

@@ -97,6 +97,11 @@ Result<int> DriverFront::current_device() {
   return static_cast<int>(device);
 }
 
+Result<TexturePlace> DriverFront::current_place() {
+  MNEME_ASSIGN(const int device, current_device());
+  return TexturePlace{device, current_context()};
+}
+
 CUcontext DriverFront::current_context() const {
   CUcontext current = nullptr;
   functions_->cuCtxGetCurrent(&current);
@@ -145,10 +150,36 @@ void DriverFront::add_pool(CUmemoryPool pool, int device) {
   std::lock_guard lock(mutex_);
   pools_[pool] = device;
 }
-void DriverFront::forget_pool(CUmemoryPool pool) {
+std::set<int> DriverFront::forget_pool(CUmemoryPool pool) {
   std::lock_guard lock(mutex_);
   pools_.erase(pool);
-  std::erase_if(pool_readers_, [&](const auto& one) { return one.first == pool; });
+  std::set<int> readers;
+  std::erase_if(pool_readers_, [&](const auto& one) {
+    if (one.first == pool) readers.insert(one.second);
+    return one.first == pool;
+  });
+  const bool is_used = std::erase_if(pool_memory_, [&](const auto& one) { return one.second == pool; }) != 0;
+  return is_used ? std::set<int>() : readers;
+}
+void DriverFront::add_pool_memory(CUmemoryPool pool, CUdeviceptr address) {
+  CUdevice device = 0;
+  if (!pool &&
+      (functions_->cuCtxGetDevice(&device) != CUDA_SUCCESS || functions_->cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS))
+    return;
+  std::lock_guard lock(mutex_);
+  if (pools_.contains(pool)) pool_memory_[address] = pool;
+}
+
+bool DriverFront::add_peer(CUcontext owner, int owner_device, int reader_device) {
+  const Peers peers{owner, current_context()};
+  std::lock_guard lock(mutex_);
+  return peers_.try_emplace(peers, Access{owner_device, reader_device}).second;
+}
+std::optional<DriverFront::Access> DriverFront::remove_peer(CUcontext owner) {
+  const Peers peers{owner, current_context()};
+  std::lock_guard lock(mutex_);
+  auto node = peers_.extract(peers);
+  return node ? std::optional(node.mapped()) : std::nullopt;
 }
 
 bool DriverFront::set_pool_access(CUmemoryPool pool, int reader, bool reaches) {
@@ -258,18 +289,24 @@ DriverFront::Belongings DriverFront::forget_context(CUcontext context) {
   std::lock_guard lock(mutex_);
   own_.erase(context);
   auto node = belongings_.extract(context);
-  return node ? std::move(node.mapped()) : Belongings();
+  Belongings gone = node ? std::move(node.mapped()) : Belongings();
+  std::erase_if(peers_, [&](const auto& one) {
+    const bool goes = one.first.owner == context || one.first.reader == context;
+    if (goes) gone.peers.push_back(one.second);
+    return goes;
+  });
+  return gone;
 }
 
 DriverFront::Belongings DriverFront::forget_primary_context(CUdevice device) {
-  CUcontext primary = nullptr;
+  const auto primary = primary_context(device);
+  if (!primary.ok() || !*primary) return {};
   {
     std::lock_guard lock(mutex_);
-    if (auto node = primary_.extract(device)) primary = node.mapped();
+    primary_.erase(device);
   }
-  if (!primary) return {};
   functions_->primary_release(device);
-  return forget_context(primary);
+  return forget_context(*primary);
 }
 
 int DriverFront::count_primary(CUdevice device, int change) {
@@ -295,6 +332,7 @@ void DriverFront::add_memory(CUdeviceptr address) {
 }
 void DriverFront::forget_memory(CUdeviceptr address) {
   std::lock_guard lock(mutex_);
+  pool_memory_.erase(address);
   for (auto& [context, belongings] : belongings_)
     if (belongings.memory.erase(address) != 0) return;
 }

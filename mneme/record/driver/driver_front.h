@@ -35,6 +35,7 @@ class DriverFront final : public Vendor {
   DeviceKind device_kind() const override { return DeviceKind::cuda; }
   Status prepare() override { return {}; }  // the program has made its context before it calls what leads here
   Result<int> current_device() override;
+  Result<TexturePlace> current_place() override;
   // Waits for the work in all contexts of the device: in the primary one, and in those that the program has made itself.
   Status synchronize(int ordinal) override;
   std::optional<NotRecorded> refuse_stream(void* stream) override;
@@ -58,7 +59,8 @@ class DriverFront final : public Vendor {
 
   // Pools that the program makes, of a device's memory and with no more to them, such as that other processes may share it.
   void add_pool(CUmemoryPool pool, int device);
-  void forget_pool(CUmemoryPool pool);
+  // Returns the devices that reach the pool's memory, unless some is allocated still.
+  std::set<int> forget_pool(CUmemoryPool pool);
   // The device of a plain pool: of one of these, or of a device's own one.
   std::optional<int> device_of_pool(CUmemoryPool pool) const;
   // Whether what is allocated in this stream comes from a plain pool of the current device: from `pool`, or, where that is null,
@@ -66,6 +68,16 @@ class DriverFront final : public Vendor {
   bool allocates_from_plain_pool(CUstream stream, CUmemoryPool pool = nullptr) const;
   // Notes whether a device reaches a pool. Returns whether that has changed.
   bool set_pool_access(CUmemoryPool pool, int reader, bool reaches);
+  // Remembers memory that was allocated in the stream from a pool of the program's: from `pool`, or, where that is null, from the
+  // one that the device uses.
+  void add_pool_memory(CUmemoryPool pool, CUdeviceptr address);
+  // Kernels of one device reach memory of another one.
+  struct Access {
+    int owner = 0, reader = 0;
+  };
+  // Notes that the current context reaches a context of another device. Returns whether it did not before.
+  bool add_peer(CUcontext owner, int owner_device, int reader_device);
+  std::optional<Access> remove_peer(CUcontext owner);
   // The device that a context is on.
   Result<int> device_of(CUcontext context) const;
 
@@ -80,6 +92,7 @@ class DriverFront final : public Vendor {
   struct Belongings {
     std::set<const void*> images;
     std::set<CUdeviceptr> memory;
+    std::vector<Access> peers;  // of the context, either way
   };
   // Forgets a context, and returns what belonged to it.
   Belongings forget_context(CUcontext context);
@@ -121,6 +134,12 @@ class DriverFront final : public Vendor {
   std::map<CUcontext, OwnContext> own_;  // that the program has made
   std::map<CUmemoryPool, int> pools_;    // likewise, and on which device
   std::set<std::pair<CUmemoryPool, int>> pool_readers_;
+  std::map<CUdeviceptr, CUmemoryPool> pool_memory_;
+  struct Peers {
+    CUcontext owner = nullptr, reader = nullptr;
+    friend auto operator<=>(const Peers&, const Peers&) = default;
+  };
+  std::map<Peers, Access> peers_;
   std::map<CUcontext, Belongings> belongings_;
   std::atomic<bool> green_contexts_ = false;  // there are some
 };

@@ -192,6 +192,32 @@ TEST_F(DriverFrontTest, TexturesAndSurfacesAreRecordedWithTheirArrays) {
   EXPECT_EQ(copy->pages.at(0), digest_of(std::as_bytes(std::span(last))));
 }
 
+TEST_F(DriverFrontTest, ALaunchIsRecordedWithTheTexturesOfItsOwnContext) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " lasting_surface context launch destroy";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  auto database = Database::open(database_);
+  std::map<DevicePtr, size_t> objects;  // by what the kernel was given
+  const auto all = kernels();
+  for (const InstanceRecord& instance : all.at(0).instances) {
+    DevicePtr given;
+    std::memcpy(&given.address, instance.parameters.data(), sizeof given.address);
+    objects[given] = database->load_memory(instance)->prologue.textures.objects.size();
+  }
+  ASSERT_EQ(objects.size(), 2u);
+  EXPECT_EQ(objects.begin()->second, 1u);
+  EXPECT_EQ(objects.rbegin()->second, 0u);
+}
+
+TEST_F(DriverFrontTest, ArraysAndMemoryOfGraphicsAreNotRecorded) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " graphics launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(passed(NotRecorded::textures), 1u) << "a surface of an array that is not copied may be written";
+  EXPECT_EQ(passed(NotRecorded::external_memory), 1u);
+  EXPECT_EQ(report().instances, 1u) << "when they were unmapped";
+}
+
 TEST_F(DriverFrontTest, AKernelThatReadsAManagedVariableIsNotRecorded) {
   for (const char* image : {MNEME_TEST_MANAGED_CUBIN, MNEME_TEST_MANAGED_PTX})
     EXPECT_EQ(recorded("dlsym " + std::string(image) + " launch"), kSum) << image;
@@ -285,6 +311,17 @@ TEST_F(DriverFrontTest, NothingIsUnmappedUnderACapture) {
   const std::string steps = "dlsym " + kCubin + " meanwhile";
   EXPECT_EQ(recorded(steps), "sum 519500\n");
   EXPECT_EQ(report().instances, 20u);
+  for (const KernelDocument& kernel : kernels())
+    for (const InstanceRecord& instance : kernel.instances)
+      EXPECT_TRUE(Database::open(database_)->check_instance(instance.static_hash, instance.dynamic_hash).ok());
+}
+
+TEST_F(DriverFrontTest, ContextsComeAndGoWhileKernelsRun) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " contexts_meanwhile";
+  EXPECT_EQ(recorded(steps), "sum 519500\n");
+  EXPECT_EQ(report().launches, 20u);
+  EXPECT_EQ(report().instances + report().duplicates + passed(NotRecorded::concurrent), 20u);
   for (const KernelDocument& kernel : kernels())
     for (const InstanceRecord& instance : kernel.instances)
       EXPECT_TRUE(Database::open(database_)->check_instance(instance.static_hash, instance.dynamic_hash).ok());
@@ -445,6 +482,12 @@ TEST_F(DriverFrontTest, MemoryOfAnotherDeviceIsNotReachedAnyMoreWhenTheProgramTa
   ::setenv("MNEME_FAKE_DEVICES", "2", 1);
   for (const std::string way : {" launch device peer disable_peer", " pool_access pool_access device pool_no_access"})
     EXPECT_EQ(recorded("dlsym " + kCubin + way + " peer_launch"), "cuLaunchKernel returned 700\nstatus 1024\n") << way;
+  // Nor when the pool is gone, or the device has been reset.
+  for (const std::string way : {" destroyed_pool device", " device peer back reset_second device"})
+    EXPECT_EQ(recorded("dlsym " + kCubin + way + " peer_launch"), "cuLaunchKernel returned 700\nstatus 1024\n") << way;
+  // What is allocated from a pool outlives it.
+  const std::string in_use = "dlsym " + kCubin + " destroyed_pool_in_use launch device peer_launch";
+  EXPECT_EQ(recorded(in_use), bare(in_use));
   // Of two permissions one is left.
   const std::string steps = "dlsym " + kCubin + " pool_access launch device peer disable_peer peer_launch";
   EXPECT_EQ(recorded(steps), bare(steps));

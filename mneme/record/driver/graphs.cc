@@ -176,14 +176,13 @@ void forget_conditions(CUgraph graph) {
   conditions().all.erase(graph);
 }
 
-ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device)
-    : device_(device), flags_(flags), original_(graph) {
+ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device) : device_(device), flags_(flags) {
   if (driver().complete)
     root_ = describe(graph);
   else
     refuse(NotRecorded::graph_untold);
   index();
-  if (held_ && !refusal_) hold();
+  if (held_ && !refusal_) hold(graph);
 }
 
 void ExecutableGraph::refuse(NotRecorded reason) {
@@ -300,12 +299,14 @@ bool ExecutableGraph::read_arguments(GraphNode& node) {
 }
 
 // What lies between two nodes that only the program's executable can run is run in it too, since it runs once.
-void ExecutableGraph::hold() {
+void ExecutableGraph::hold(CUgraph graph) {
+  original_ = graph;
+  for (const auto& [original, node] : nodes_) originals_.insert(original);
   for (GraphNode* node : kernels_) node->launch->refusal = held_;
   if (!driver().can_hold) return refuse(*held_);
   {
     std::lock_guard lock(conditions().mutex);
-    if (auto known = conditions().all.find(original_); known != conditions().all.end()) conditions_ = known->second;
+    if (auto known = conditions().all.find(graph); known != conditions().all.end()) conditions_ = known->second;
   }
   first_held_ = root_.nodes.size();
   for (size_t i = 0; i < root_.nodes.size(); ++i) {
@@ -349,8 +350,9 @@ bool ExecutableGraph::may_set_condition(const GraphNode& node) {
 }
 
 void ExecutableGraph::lose_original() {
-  std::lock_guard lock(in_use_);
+  in_use_.acquire();
   lost_original_ = true;
+  in_use_.release();
 }
 
 GraphNode* ExecutableGraph::find(CUgraphNode original) const {

@@ -16,8 +16,8 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <semaphore>
 #include <set>
 #include <type_traits>
 #include <unordered_map>
@@ -113,13 +113,13 @@ class ExecutableGraph {
   // Parts that do together what the graph does, when they run one after another in one stream.
   Result<std::vector<Part>> split(const std::set<const GraphNode*>& alone) const;
 
-  // The graph whose nodes have to be there when the executable is a part; null: it never is.
-  CUgraph original() const { return held_ ? original_ : nullptr; }
-  bool has_original(CUgraphNode node) const { return held_ && find(node) != nullptr; }
+  // The graph whose nodes have to be there when the executable is a part; null: it never is. Thread-safe, as the next one.
+  CUgraph original() const { return original_; }
+  bool has_original(CUgraphNode node) const { return originals_.contains(node); }
   // To be called before that graph, or a node of it, is destroyed: waits until no part runs. Thread-safe.
   void lose_original();
   bool has_lost_original() const { return lost_original_; }
-  std::mutex& in_use() { return in_use_; }
+  std::binary_semaphore& in_use() { return in_use_; }
   // What keeps it from being cloned.
   std::optional<NotRecorded> held() const { return held_; }
 
@@ -136,7 +136,7 @@ class ExecutableGraph {
   Result<OwnedGraphExec> make_part(const GraphLevel& level, size_t begin, size_t end) const;
   Result<OwnedGraphExec> instantiate(CUgraph graph) const;
   bool read_arguments(GraphNode& node);
-  void hold();
+  void hold(CUgraph graph);
   bool make_alone(GraphNode& node);
   bool may_set_condition(const GraphNode& node);
   Result<std::vector<Part>> split_around(const std::set<const GraphNode*>& alone) const;
@@ -151,10 +151,11 @@ class ExecutableGraph {
   // Nodes that only the program's executable can run: which, and where in the root the first and the last of them is.
   std::optional<NotRecorded> held_;
   size_t first_held_ = 0, last_held_ = 0;
-  CUgraph original_ = nullptr;
+  CUgraph original_ = nullptr;  // this and the next one stay as they were made
+  std::set<CUgraphNode> originals_;
   std::vector<GraphCondition> conditions_;
   std::atomic<bool> lost_original_ = false;
-  std::mutex in_use_;
+  std::binary_semaphore in_use_{1};  // taken while the program's executable is one of the parts
   std::shared_ptr<LaunchGroup> group_;
   CUcontext group_context_ = nullptr;
 };

@@ -294,6 +294,13 @@ TEST_F(GraphsTest, WithoutTheGraphNothingIsRecordedAroundACondition) {
   EXPECT_EQ(report().instances, 0u);
 }
 
+// What runs behind it on the device may be waiting for who destroys it.
+TEST_F(GraphsTest, TheGraphMayBeDestroyedWhileItsExecutableRuns) {
+  run("make_condition_assigned instantiate launch_destroyed");
+  EXPECT_EQ(printed_, "launched: a=2 b=1\nat the end: a=2 b=1\n");
+  EXPECT_EQ(recorded_launches(), 2u);
+}
+
 TEST_F(GraphsTest, WhatIsChangedOfAnExecutableWithAConditionIsRecordedSo) {
   run("make_condition instantiate set_kernel launch");
   EXPECT_EQ(printed_, "  told: b=2\nlaunched: a=1 b=2\nat the end: a=1 b=2\n");
@@ -375,6 +382,14 @@ TEST_F(GraphsTest, WhileAStreamIsCapturedNothingIsRead) {
   run("make instantiate launch_while_capturing");
   EXPECT_EQ(report().launches, 4u);
   EXPECT_EQ(passed(NotRecorded::during_capture), 4u);
+}
+
+TEST_F(GraphsTest, AGraphInPartsGoesOnWhenAnotherThreadBeginsACapture) {
+  run("make instantiate launch_under_capture kernel_of_b");
+  EXPECT_EQ(printed_, "launched: a=2 b=2\nat the end: a=2 b=3\n");
+  EXPECT_EQ(report().launches, 4u);
+  EXPECT_EQ(recorded_launches(), 3u);
+  EXPECT_EQ(passed(NotRecorded::during_capture), 1u) << "the part behind its begin";
 }
 
 TEST_F(GraphsTest, AStreamThatIsDestroyedIsCapturedNoMore) {

@@ -17,6 +17,7 @@ CUresult on_create(CUcontext* context, A... arguments) {
 
 // The driver frees what was allocated in a context together with it, and the recorder its own.
 void free_with_context(const DriverFront::Belongings& gone) {
+  for (const DriverFront::Access& access : gone.peers) recorder()->keep_from(access.owner, access.reader);
   for (CUdeviceptr memory : gone.memory) {
     if (recorder()->owns(memory)) {
       [[maybe_unused]] Status freed = recorder()->free(front(), DevicePtr(memory));
@@ -37,9 +38,10 @@ void leave_context(CUcontext context) {
   free_with_context(front().forget_context(context));
 }
 
+// With a context go arrays and variables, which a capture may be reading.
 CUresult on_destroy(CUcontext context) {
   leave_context(context);
-  Gate::Use use(recorder()->gate());
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
   return MNEME_DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(context);
 }
 
@@ -51,7 +53,7 @@ CUresult on_attach(CUcontext* context, unsigned flags) {
 // The driver detaches from the current context alone.
 CUresult on_detach(CUcontext context) {
   if (context == front().current_context() && front().count_own(context, -1) == 0) leave_context(context);
-  Gate::Use use(recorder()->gate());
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
   return MNEME_DRIVER(cuCtxDetach, cuCtxDetach)(context);
 }
 
@@ -66,6 +68,7 @@ void lose_primary(CUdevice device) {
 template <mneme_driver_call kSlot>
 CUresult on_primary_reset(CUdevice device) {
   lose_primary(device);
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
   return next<kSlot, CUresult (*)(CUdevice)>(device);
 }
 
@@ -79,6 +82,7 @@ template <mneme_driver_call kSlot>
 CUresult on_primary_release(CUdevice device) {
   if (front().holds_primary(device) && front().count_primary(device, -1) == 0 && !front().has_own_context(device))
     lose_primary(device);
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
   return next<kSlot, CUresult (*)(CUdevice)>(device);
 }
 
@@ -93,15 +97,13 @@ CUresult on_enable_peer(CUcontext peer, unsigned flags) {
   if (code != CUDA_SUCCESS) return code;
   auto owner = front().device_of(peer);
   auto reader = front().current_device();
-  if (owner.ok() && reader.ok()) recorder()->share(*owner, *reader);
+  if (owner.ok() && reader.ok() && front().add_peer(peer, *owner, *reader)) recorder()->share(*owner, *reader);
   return code;
 }
 CUresult on_disable_peer(CUcontext peer) {
   const CUresult code = MNEME_DRIVER(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)(peer);
   if (code != CUDA_SUCCESS) return code;
-  auto owner = front().device_of(peer);
-  auto reader = front().current_device();
-  if (owner.ok() && reader.ok()) recorder()->keep_from(*owner, *reader);
+  if (const auto access = front().remove_peer(peer)) recorder()->keep_from(access->owner, access->reader);
   return code;
 }
 CUresult on_pool_access(CUmemoryPool pool, const CUmemAccessDesc* readers, size_t count) {
@@ -130,8 +132,12 @@ CUresult on_pool_create(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   if (code == CUDA_SUCCESS && is_plain(*properties)) front().add_pool(*pool, properties->location.id);
   return code;
 }
+// What is allocated from a pool outlives it, and so does who may reach that.
 CUresult on_pool_destroy(CUmemoryPool pool) {
-  front().forget_pool(pool);  // first: another thread's pool may get its handle at once
+  const auto owner = front().device_of_pool(pool);
+  const std::set<int> readers = front().forget_pool(pool);  // first: another thread's pool may get its handle at once
+  if (owner && !readers.empty() && !recorder()->in_stream_capture() && recorder()->wait_for_devices(front()).ok())
+    for (int reader : readers) recorder()->keep_from(*owner, reader);
   return MNEME_DRIVER(cuMemPoolDestroy, cuMemPoolDestroy)(pool);
 }
 

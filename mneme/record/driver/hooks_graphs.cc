@@ -202,11 +202,13 @@ Result<std::vector<ExecutableGraph::Part>> split(const ExecutableGraph& graph, c
   return graph.split(alone);
 }
 
-// Kernels that are parts of their own are disabled in the program's executable while that is one of the parts.
+// Kernels that are parts of their own are disabled in the program's executable while that is one of the parts, until it is
+// launched: what is enabled then is the next launch's.
 class Disabled {
  public:
   Disabled(ExecutableGraph& graph, CUgraphExec handle, const std::vector<ExecutableGraph::Part>& parts)
       : handle_(handle), in_use_(graph.in_use()) {
+    in_use_.acquire();
     for (const auto& part : parts)
       for (CUgraphNode node : part.without) {
         ok_ = ok_ && !graph.has_lost_original() && set_enabled(node, 0) == CUDA_SUCCESS;
@@ -216,6 +218,7 @@ class Disabled {
   ~Disabled() {
     for (CUgraphNode node : nodes_)
       if (set_enabled(node, 1) != CUDA_SUCCESS) log::warning("a kernel that was disabled in a graph cannot be enabled again");
+    in_use_.release();
   }
   Disabled(const Disabled&) = delete;
   Disabled& operator=(const Disabled&) = delete;
@@ -226,7 +229,7 @@ class Disabled {
     return MNEME_DRIVER(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)(handle_, node, enabled);
   }
   const CUgraphExec handle_;
-  std::unique_lock<std::mutex> in_use_;
+  std::binary_semaphore& in_use_;
   std::vector<CUgraphNode> nodes_;
   bool ok_ = true;
 };
@@ -235,13 +238,16 @@ CUgraphExec executable_of(const ExecutableGraph::Part& part, CUgraphExec handle)
   return part.graph ? part.graph.get() : handle;
 }
 
-// Runs the parts in place of the graph. `run` runs one, as the program has run the graph.
+// Runs the parts in place of the graph. `run` runs one, as the program has run the graph. Nobody who destroys the program's graph
+// waits for what the device does behind its executable, in which there may be calls of the host.
 template <typename Run>
-CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, CUgraphExec handle, SelectedKernels& selected, Run run) {
+CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, CUgraphExec handle, SelectedKernels& selected,
+                   std::optional<Disabled>& disabled, Run run) {
   for (const auto& part : parts) {
     Selected* one = part.kernel ? &selected.at(part.kernel) : nullptr;
     Recorder::CapturePtr capture = one ? recorder()->begin_launch(std::move(one->capture), one->launch) : nullptr;
     const CUresult code = run(executable_of(part, handle));
+    if (!part.graph) disabled.reset();
     if (capture) recorder()->end_launch(std::move(capture), code == CUDA_SUCCESS);
     if (code != CUDA_SUCCESS) return pass(selected, NotRecorded::launch_failed), code;
   }
@@ -264,7 +270,7 @@ CUresult launch(ExecutableGraph& graph, CUgraphExec handle, SelectedKernels sele
     graph.refuse(NotRecorded::graph_untold);
     return pass(selected, NotRecorded::graph_untold), run(handle);
   }
-  const CUresult code = run_parts(*parts, handle, selected, run);
+  const CUresult code = run_parts(*parts, handle, selected, disabled, run);
   if (code == CUDA_SUCCESS) recorder()->wait_for_device(front());
   return code;
 }
@@ -297,12 +303,14 @@ ProfiledLaunch choose_samples(const ExecutableGraph& graph, CUcontext current, b
 // Runs the parts in place of the graph, and times kernels that are alone in one. That is done in a thread of its own, since what
 // times launches tells them apart by the call that the program has made: there each part is a call.
 template <typename Run>
-CUresult time_parts(const std::vector<ExecutableGraph::Part>& parts, CUgraphExec handle, CUstream stream, Run run) {
+CUresult time_parts(const std::vector<ExecutableGraph::Part>& parts, CUgraphExec handle, CUstream stream,
+                    std::optional<Disabled>& disabled, Run run) {
   CUresult code = CUDA_SUCCESS;
   front().run_in_own_thread([&] {
     for (size_t i = 0; i < parts.size() && code == CUDA_SUCCESS; ++i) {
       const auto timed = parts[i].kernel ? recorder()->begin_timing(*parts[i].kernel->launch, nullptr, stream) : std::nullopt;
       code = run(executable_of(parts[i], handle));
+      if (!parts[i].graph) disabled.reset();
       recorder()->end_timing(timed, code == CUDA_SUCCESS);
     }
   });
@@ -328,7 +336,7 @@ CUresult launch_profiled(ExecutableGraph& graph, CUgraphExec handle, CUstream st
   if (!chosen.samples.empty() && parts.ok() && !recorder()->wait_for_device(front())) disabled.emplace(graph, handle, *parts);
   if (disabled && !disabled->ok()) disabled.reset(), graph.refuse(NotRecorded::graph_untold);
   const bool in_parts = disabled.has_value();
-  const CUresult code = in_parts ? time_parts(*parts, handle, stream, run) : run(handle);
+  const CUresult code = in_parts ? time_parts(*parts, handle, stream, disabled, run) : run(handle);
   if (code != CUDA_SUCCESS) return code;
   if (in_parts) recorder()->wait_for_device(front());
   disabled.reset();

@@ -94,7 +94,9 @@ template <typename Original>
 CUresult allocate_from_pool(CUdeviceptr* out, size_t size, CUstream stream, CUmemoryPool pool, Original original) {
   if (is_captured() || !front().allocates_from_plain_pool(stream, pool))
     return remember(original(), out, size, NotRecorded::pool_memory);
-  return allocate(out, size, NotRecorded::pool_memory, original);
+  const CUresult code = allocate(out, size, NotRecorded::pool_memory, original);
+  if (code == CUDA_SUCCESS) front().add_pool_memory(pool, *out);
+  return code;
 }
 template <mneme_driver_call kSlot>
 CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) {
@@ -148,6 +150,11 @@ CUresult on_ipc_close(CUdeviceptr pointer) {
 CUresult on_external_buffer(CUdeviceptr* out, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* description) {
   const CUresult code = MNEME_DRIVER(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer)(out, memory, description);
   return remember(code, out, description ? description->size : 0, NotRecorded::external_memory);
+}
+CUresult on_graphics_pointer(CUdeviceptr* out, size_t* size, CUgraphicsResource resource) {
+  const CUresult code =
+      MNEME_DRIVER(cuGraphicsResourceGetMappedPointer_v2, cuGraphicsResourceGetMappedPointer)(out, size, resource);
+  return remember(code, out, size ? *size : kUnknownSize, NotRecorded::external_memory);
 }
 CUresult on_pool_import(CUdeviceptr* out, CUmemoryPool pool, CUmemPoolPtrExportData* data) {
   return remember(MNEME_DRIVER(cuMemPoolImportPointer, cuMemPoolImportPointer)(out, pool, data), out, kUnknownSize,
@@ -209,6 +216,7 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuIpcOpenMemHandle_v2, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle_v2>),
       MNEME_HOOK(cuIpcCloseMemHandle, on_ipc_close),
       MNEME_HOOK(cuExternalMemoryGetMappedBuffer, on_external_buffer),
+      MNEME_HOOK(cuGraphicsResourceGetMappedPointer_v2, on_graphics_pointer),
       MNEME_HOOK(cuMemPoolImportPointer, on_pool_import),
   };
 }

@@ -38,14 +38,15 @@ TextureView view_of(const CUDA_RESOURCE_VIEW_DESC& view) {
           view.lastLayer};
 }
 
+// Without a context there is none, and nothing is made.
+TexturePlace current_place() {
+  const auto place = front().current_place();
+  return place.ok() ? *place : TexturePlace();
+}
+
 void set_array(ProgramTextures::Object& made, CUarray array) {
-  ProgramTextures& textures = recorder()->textures();
   made.object.source = Source::array;
-  if (const auto level = textures.find_level(array)) {
-    made.object.level = level->number;
-    made.array = textures.find_mipmapped(level->mipmapped).value_or(ProgramArray());
-    return;
-  }
+  if (recorder()->textures().set_level(made, array)) return;
   CUDA_ARRAY3D_DESCRIPTOR descriptor{};
   const auto describe = reinterpret_cast<decltype(&::cuArray3DGetDescriptor)>(front().find("cuArray3DGetDescriptor_v2"));
   if (describe && describe(&descriptor, array) == CUDA_SUCCESS) made.array = {array, shape_of(descriptor, 0)};
@@ -57,7 +58,7 @@ void set_resource(ProgramTextures::Object& made, const CUDA_RESOURCE_DESC& resou
     case CU_RESOURCE_TYPE_ARRAY: set_array(made, resource.res.array.hArray); break;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
       object.source = Source::mipmapped;
-      made.array = recorder()->textures().find_mipmapped(resource.res.mipmap.hMipmappedArray).value_or(ProgramArray());
+      recorder()->textures().set_mipmapped(made, resource.res.mipmap.hMipmappedArray);
       break;
     case CU_RESOURCE_TYPE_LINEAR: {
       const auto& memory = resource.res.linear;
@@ -88,8 +89,7 @@ void remember(Kind kind, uint64_t handle, const CUDA_RESOURCE_DESC* resource, co
   if (resource) set_resource(made, *resource);
   if (texture) made.object.sampling = sampling_of(*texture);
   if (view) made.object.view = view_of(*view);
-  if (const auto device = front().current_device(); device.ok()) made.device = *device;
-  made.context = front().current_context();
+  made.place = current_place();
   recorder()->textures().add(std::move(made));
 }
 
@@ -100,7 +100,7 @@ CUresult on_texture_create(CUtexObject* out, const CUDA_RESOURCE_DESC* resource,
   return code;
 }
 CUresult on_texture_destroy(CUtexObject object) {
-  recorder()->textures().remove(Kind::texture, object);
+  recorder()->textures().remove(Kind::texture, object, current_place());
   return MNEME_DRIVER(cuTexObjectDestroy, cuTexObjectDestroy)(object);
 }
 CUresult on_surface_create(CUsurfObject* out, const CUDA_RESOURCE_DESC* resource) {
@@ -109,7 +109,7 @@ CUresult on_surface_create(CUsurfObject* out, const CUDA_RESOURCE_DESC* resource
   return code;
 }
 CUresult on_surface_destroy(CUsurfObject object) {
-  recorder()->textures().remove(Kind::surface, object);
+  recorder()->textures().remove(Kind::surface, object, current_place());
   return MNEME_DRIVER(cuSurfObjectDestroy, cuSurfObjectDestroy)(object);
 }
 
@@ -118,24 +118,47 @@ CUresult on_mipmapped_create(CUmipmappedArray* out, const CUDA_ARRAY3D_DESCRIPTO
   if (code != CUDA_SUCCESS) return code;
   ArrayShape shape = shape_of(*descriptor, levels);
   while (shape.levels > 1 && levels_of(shape).empty()) --shape.levels;  // the driver makes no more than there can be
-  recorder()->textures().add_mipmapped({*out, shape});
+  recorder()->textures().add_mipmapped({*out, shape}, current_place());
   return code;
 }
 CUresult on_get_level(CUarray* out, CUmipmappedArray mipmapped, unsigned level) {
   const CUresult code = MNEME_DRIVER(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel)(out, mipmapped, level);
-  if (code == CUDA_SUCCESS) recorder()->textures().add_level(*out, mipmapped, level);
+  if (code == CUDA_SUCCESS) recorder()->textures().add_level(*out, mipmapped, level, current_place());
   return code;
 }
 // A capture may be reading the array.
 CUresult on_array_destroy(CUarray array) {
   Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  recorder()->textures().forget_array(array);
+  recorder()->textures().forget(array);
   return MNEME_DRIVER(cuArrayDestroy, cuArrayDestroy)(array);
 }
 CUresult on_mipmapped_destroy(CUmipmappedArray mipmapped) {
   Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  recorder()->textures().forget_array(mipmapped);
+  recorder()->textures().forget(mipmapped);
   return MNEME_DRIVER(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy)(mipmapped);
+}
+
+// Arrays of other interfaces: those of a resource of graphics go when it is unmapped.
+CUresult on_graphics_array(CUarray* out, CUgraphicsResource resource, unsigned index, unsigned level) {
+  const CUresult code =
+      MNEME_DRIVER(cuGraphicsSubResourceGetMappedArray, cuGraphicsSubResourceGetMappedArray)(out, resource, index, level);
+  if (code == CUDA_SUCCESS) recorder()->textures().add_foreign(*out, resource, current_place());
+  return code;
+}
+CUresult on_graphics_mipmapped(CUmipmappedArray* out, CUgraphicsResource resource) {
+  const CUresult code =
+      MNEME_DRIVER(cuGraphicsResourceGetMappedMipmappedArray, cuGraphicsResourceGetMappedMipmappedArray)(out, resource);
+  if (code == CUDA_SUCCESS) recorder()->textures().add_foreign(*out, resource, current_place());
+  return code;
+}
+template <mneme_driver_call kSlot>
+CUresult on_graphics_unmap(unsigned count, CUgraphicsResource* resources, CUstream stream) {
+  for (unsigned i = 0; resources && i < count; ++i) recorder()->textures().forget(resources[i]);
+  return next<kSlot, decltype(&::cuGraphicsUnmapResources)>(count, resources, stream);
+}
+CUresult on_graphics_unregister(CUgraphicsResource resource) {
+  recorder()->textures().forget(resource);
+  return MNEME_DRIVER(cuGraphicsUnregisterResource, cuGraphicsUnregisterResource)(resource);
 }
 
 // Deprecated functions are called as well.
@@ -165,6 +188,11 @@ std::vector<DriverHook> texture_hooks() {
       MNEME_HOOK(cuMipmappedArrayGetLevel, on_get_level),
       MNEME_HOOK(cuArrayDestroy, on_array_destroy),
       MNEME_HOOK(cuMipmappedArrayDestroy, on_mipmapped_destroy),
+      MNEME_HOOK(cuGraphicsSubResourceGetMappedArray, on_graphics_array),
+      MNEME_HOOK(cuGraphicsResourceGetMappedMipmappedArray, on_graphics_mipmapped),
+      MNEME_HOOK(cuGraphicsUnmapResources, on_graphics_unmap<MNEME_DRIVER_CALL_cuGraphicsUnmapResources>),
+      MNEME_HOOK(cuGraphicsUnmapResources_ptsz, on_graphics_unmap<MNEME_DRIVER_CALL_cuGraphicsUnmapResources_ptsz>),
+      MNEME_HOOK(cuGraphicsUnregisterResource, on_graphics_unregister),
       MNEME_HOOK(cuModuleGetTexRef, on_get_reference),
       MNEME_HOOK(cuModuleGetSurfRef, on_get_surface_reference),
   };

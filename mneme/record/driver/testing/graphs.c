@@ -5,6 +5,7 @@
  * the buffers as it is when they run. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -142,6 +143,29 @@ static void make_condition(unsigned flags, int is_set) {
   add_kernel(parameters.conditional.phGraph_out[0], NULL, &b);
   told = add_host(graph, &node, "told");
   add_kernel(graph, &told, &a);
+}
+
+/* Nodes of the host that wait for another thread, which calls the driver. */
+static void* destroy_graph(void* unused) {
+  cuGraphDestroy(graph);
+  return unused;
+}
+static void* begin_capture(void* unused) {
+  cuStreamBeginCapture(another, CU_STREAM_CAPTURE_MODE_RELAXED);
+  return unused;
+}
+static void wait_for(void* (*call)(void*)) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, call, NULL);
+  pthread_join(thread, NULL);
+}
+static void wait_until_destroyed(void* unused) {
+  (void)unused;
+  wait_for(destroy_graph);
+}
+static void wait_until_capturing(void* unused) {
+  (void)unused;
+  wait_for(begin_capture);
 }
 
 /* The code and the memory of the device, which go with a reset. */
@@ -336,6 +360,21 @@ static void step(const char* what) {
   } else if (strcmp(what, "set_host") == 0) {
     CUDA_HOST_NODE_PARAMS parameters = {tell, "told otherwise"};
     CALL(cuGraphExecHostNodeSetParams, executable, told, &parameters);
+  } else if (strcmp(what, "launch_destroyed") == 0) {
+    CUDA_HOST_NODE_PARAMS parameters = {wait_until_destroyed, NULL};
+    ((void (*)(void))dlsym(RTLD_DEFAULT, "mneme_fake_late_hosts"))();
+    CALL(cuGraphExecHostNodeSetParams, executable, told, &parameters);
+    alarm(60); /* it would wait for ever */
+    CALL(cuGraphLaunch, executable, stream);
+    CALL(cuCtxSynchronize);
+    print("launched");
+  } else if (strcmp(what, "launch_under_capture") == 0) {
+    CUDA_HOST_NODE_PARAMS parameters = {wait_until_capturing, NULL};
+    CUgraph captured;
+    CALL(cuGraphExecHostNodeSetParams, executable, told, &parameters);
+    CALL(cuGraphLaunch, executable, stream);
+    CALL(cuStreamEndCapture, another, &captured);
+    print("launched");
   } else if (strcmp(what, "set_child") == 0) {
     CUgraph held = make_child(&a);
     CALL(cuGraphExecChildGraphNodeSetParams, executable, child, held);

@@ -54,6 +54,9 @@ typedef CUresult (*function)();
   X(cuSurfObjectCreate, "cuSurfObjectCreate") \
   X(cuArray3DCreate, "cuArray3DCreate_v2") \
   X(cuArrayDestroy, "cuArrayDestroy") \
+  X(cuGraphicsSubResourceGetMappedArray, "cuGraphicsSubResourceGetMappedArray") \
+  X(cuGraphicsResourceGetMappedPointer, "cuGraphicsResourceGetMappedPointer_v2") \
+  X(cuGraphicsUnmapResources, "cuGraphicsUnmapResources") \
   X(cuMemcpy3D, "cuMemcpy3D_v2") \
   X(cuLaunchGrid, "cuLaunchGrid") \
   X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync") \
@@ -234,6 +237,18 @@ static void* map_again_and_again(void* base) {
   return NULL;
 }
 
+/* The same with contexts of its own. */
+static void* make_contexts_again_and_again(void* unused) {
+  while (!stop) {
+    CUcontext own;
+    CUdeviceptr in_it;
+    CALL(cuCtxCreate, &own, NULL, 0u, 0);
+    CALL(cuMemAlloc, &in_it, (size_t)4 * kCount);
+    CALL(cuCtxDestroy, own);
+  }
+  return unused;
+}
+
 static void step(const char* what) {
   if (strcmp(what, "launch") == 0) {
     launch(memory);
@@ -364,6 +379,19 @@ static void step(const char* what) {
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {1}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CALL(cuDeviceGetDefaultMemPool, &own, 0);
     CALL(cuMemPoolSetAccess, own, &access, (size_t)1);
+  } else if (strcmp(what, "destroyed_pool") == 0 || strcmp(what, "destroyed_pool_in_use") == 0) {
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {1}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemoryPool own;
+    CUdeviceptr left, freed;
+    CALL(cuMemPoolCreate, &own, &properties);
+    CALL(cuMemPoolSetAccess, own, &access, (size_t)1);
+    CALL(cuMemAllocFromPoolAsync, &freed, (size_t)4 * kCount, own, NULL);
+    CALL(cuMemFreeAsync, freed, NULL);
+    if (strcmp(what, "destroyed_pool_in_use") == 0) CALL(cuMemAllocFromPoolAsync, &left, (size_t)4 * kCount, own, NULL);
+    CALL(cuMemPoolDestroy, own);
+  } else if (strcmp(what, "reset_second") == 0) {
+    CALL(cuDevicePrimaryCtxReset, 1);
   } else if (strcmp(what, "disable_peer") == 0) {
     CALL(cuCtxDisablePeerAccess, before.context);
   } else if (strcmp(what, "pool_no_access") == 0) {
@@ -420,6 +448,12 @@ static void step(const char* what) {
     for (int i = 0; i < 20; ++i) launch(memory);
     stop = 1;
     pthread_join(other, NULL);
+  } else if (strcmp(what, "contexts_meanwhile") == 0) {
+    pthread_t other;
+    pthread_create(&other, NULL, make_contexts_again_and_again, NULL);
+    for (int i = 0; i < 20; ++i) launch(memory);
+    stop = 1;
+    pthread_join(other, NULL);
   } else if (strcmp(what, "no_access") == 0) { /* memory that is there and that no kernel may reach */
     CUmemGenericAllocationHandle handle = create_on_device();
     CALL(cuMemMap, reserve(0, kPiece), (size_t)kPiece, (size_t)0, handle, 0ull);
@@ -455,7 +489,19 @@ static void step(const char* what) {
     CALL(cuModuleGetFunction, &kernel, module, "other");
     launch(object);
     kernel = before;
-  } else if (strcmp(what, "surface") == 0) {  // of 4 x 2 floats, the last of which is 7
+  } else if (strcmp(what, "graphics") == 0) { /* an array and memory of another interface */
+    CUgraphicsResource of_graphics = (CUgraphicsResource)0x10;
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    CUsurfObject surface;
+    CUdeviceptr mapped;
+    size_t size;
+    CALL(cuGraphicsSubResourceGetMappedArray, &resource.res.array.hArray, of_graphics, 0u, 0u);
+    CALL(cuSurfObjectCreate, &surface, &resource);
+    launch(memory);
+    CALL(cuGraphicsResourceGetMappedPointer, &mapped, &size, of_graphics);
+    launch(mapped);
+    CALL(cuGraphicsUnmapResources, 1u, &of_graphics, NULL);
+  } else if (strcmp(what, "surface") == 0 || strcmp(what, "lasting_surface") == 0) {  // of 4 x 2 floats, the last of which is 7
     static float texels[8] = {[7] = 7};
     CUDA_ARRAY3D_DESCRIPTOR shape = {
         .Width = 4, .Height = 2, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST};
@@ -474,7 +520,7 @@ static void step(const char* what) {
     CUsurfObject surface;
     CALL(cuSurfObjectCreate, &surface, &resource);
     launch_and_sum("surface", memory);
-    CALL(cuArrayDestroy, resource.res.array.hArray);
+    if (strcmp(what, "surface") == 0) CALL(cuArrayDestroy, resource.res.array.hArray);
   } else if (strcmp(what, "unknown") == 0) {
     CUfunction before = kernel;
     kernel = (CUfunction)0x777;

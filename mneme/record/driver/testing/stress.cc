@@ -1,5 +1,5 @@
-// Many threads use the driver through the recorder at once: allocations, launches, copies, captures of streams. Built with
-// ThreadSanitizer, which ends the program with status 66 where it has found something.
+// Many threads use the driver through the recorder at once: allocations, launches, copies, captures of streams, graphs. Built
+// with ThreadSanitizer, which ends the program with status 66 where it has found something.
 //
 // stress IMAGE DATABASE: the driver is libcuda.so.1.
 #include <cuda.h>
@@ -115,6 +115,55 @@ void run(const Program& program, unsigned seed) {
   call<decltype(::cuModuleUnload)>("cuModuleUnload", module);
 }
 
+// A graph with a condition, whose child graph one thread changes while another one destroys nodes of other graphs.
+CUgraph make_child(CUfunction kernel, CUdeviceptr* memory) {
+  static unsigned count = 0;
+  void* arguments[] = {memory, &count};
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  const CUDA_KERNEL_NODE_PARAMS parameters{kernel, 1, 1, 1, 32, 1, 1, 0, arguments, nullptr, nullptr, nullptr};
+  call<decltype(::cuGraphCreate)>("cuGraphCreate", &graph, 0u);
+  call<decltype(::cuGraphAddKernelNode)>("cuGraphAddKernelNode_v2", &node, graph, nullptr, size_t{0}, &parameters);
+  return graph;
+}
+void change_graphs(const Program& program) {
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  CUdeviceptr memory = 0;
+  call<decltype(::cuModuleLoadData)>("cuModuleLoadData", &module, program.image.data());
+  call<decltype(::cuModuleGetFunction)>("cuModuleGetFunction", &kernel, module, "add_one");
+  call<CUresult(CUdeviceptr*, size_t)>("cuMemAlloc_v2", &memory, size_t{64});
+  CUgraph graph = nullptr;
+  CUgraphNode child = nullptr, condition = nullptr;
+  CUgraphExec executable = nullptr;
+  CUgraphNodeParams parameters{};
+  parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  parameters.conditional.size = 1;
+  call<decltype(::cuGraphCreate)>("cuGraphCreate", &graph, 0u);
+  call<decltype(::cuGraphConditionalHandleCreate)>("cuGraphConditionalHandleCreate", &parameters.conditional.handle, graph,
+                                                   nullptr, 1u, unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT});
+  call<decltype(::cuGraphAddNode)>("cuGraphAddNode_v2", &condition, graph, nullptr, nullptr, size_t{0}, &parameters);
+  call<decltype(::cuGraphAddChildGraphNode)>("cuGraphAddChildGraphNode", &child, graph, nullptr, size_t{0},
+                                             make_child(kernel, &memory));
+  call<decltype(::cuGraphInstantiate)>("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+  std::thread destroying([&] {
+    for (int i = 0; i < kSteps; ++i) {
+      CUgraph other = make_child(kernel, &memory);
+      CUgraphNode node = nullptr;
+      size_t count = 1;
+      call<decltype(::cuGraphGetNodes)>("cuGraphGetNodes", other, &node, &count);
+      call<decltype(::cuGraphDestroyNode)>("cuGraphDestroyNode", node);
+      call<decltype(::cuGraphDestroy)>("cuGraphDestroy", other);
+    }
+  });
+  for (int i = 0; i < kSteps; ++i)
+    call<decltype(::cuGraphExecChildGraphNodeSetParams)>("cuGraphExecChildGraphNodeSetParams", executable, child,
+                                                         make_child(kernel, &memory));
+  destroying.join();
+  call<decltype(::cuGraphExecDestroy)>("cuGraphExecDestroy", executable);
+  call<CUresult(CUdeviceptr)>("cuMemFree_v2", memory);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -145,6 +194,7 @@ int main(int, char** arguments) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back(run, std::cref(program), t + 1);
   for (std::thread& thread : threads) thread.join();
+  change_graphs(program);
   mneme::recorder()->finish();
   if (!mneme::recorder()->is_recording()) return std::fprintf(stderr, "recording has ended\n"), 1;
   std::printf("done\n");
