@@ -109,6 +109,7 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
     PtxModule module = read_ptx({reinterpret_cast<const char*>(code->ptx.data()), code->ptx.size()}, name);
     kernel.uses_device_heap = module.allocates;
     kernel.launches_kernels = module.launches;
+    kernel.may_use_textures = module.uses_textures;
     variables = std::move(module.variables);
   } else {
     const std::string image = fmt::format("loaded image {}", kernel.registered->image->id());

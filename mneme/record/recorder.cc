@@ -389,6 +389,28 @@ bool Recorder::reset(Vendor& vendor, int ordinal) {
   return others;
 }
 
+void Recorder::renew(Vendor& vendor, int ordinal) {
+  std::lock_guard one(open_mutex_);
+  const auto old = opened_on(ordinal);
+  if (!old) return;
+  auto renewed = std::make_shared<Opened>();
+  const Status status = [&]() -> Status {
+    MNEME_ASSIGN(renewed->device, environment_.open_device(vendor.device_kind(), ordinal));
+    MNEME_ASSIGN(renewed->stream, renewed->device->create_stream());
+    return {};
+  }();
+  if (!status.ok()) return end(status.with_context("opening a device again whose primary context was reset"));
+  renewed->ordinal = ordinal;
+  renewed->space = old->space;
+  renewed->database = old->database;
+  std::lock_guard lock(mutex_);
+  superseded_.emplace_back(old->device, old->stream);
+  for (auto* list : {&deferred_, &stream_frees_})
+    for (Freed& freed : *list)
+      if (freed.opened == old) freed.opened = renewed;
+  opened_[ordinal] = std::move(renewed);
+}
+
 void Recorder::forget_kernels() {
   selection_.change();
   std::unique_lock lock(kernels_mutex_);

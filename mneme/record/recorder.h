@@ -124,6 +124,9 @@ class Recorder {
   // To be called before the vendor destroys everything on device `ordinal`. Frees the recorder's memory there and closes its
   // device; the next allocation or launch opens it again. Returns whether other devices are open still.
   bool reset(Vendor& vendor, int ordinal);
+  // To be called when the vendor has destroyed what was made in the context that the recorder works in, and nothing else on the
+  // device: memory of the recorder is still there.
+  void renew(Vendor& vendor, int ordinal);
   // Waits for all work of the program on the current device, and on those that are recorded.
   Status wait_for_devices(Vendor& vendor) const { return wait_for(vendor, devices_in_use(vendor)); }
   // To be called when an image is unregistered: forgets what was read of kernels, which may be the image's.
@@ -290,10 +293,12 @@ class Recorder {
 
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<Opened>> opened_;  // devices by their ordinals; null: it could not be opened, and is not recorded
-  std::multiset<const void*> capturing_;           // per-thread streams have one name
-  std::shared_ptr<Database> database_;             // of all devices
-  std::string architecture_;                       // of all devices
-  std::map<int, std::multiset<int>> readers_;      // of a device's memory: other devices, as often as the program has shared it
+  // Of devices that have been renewed. The vendor may not be asked to destroy them.
+  std::vector<std::pair<std::shared_ptr<Device>, std::shared_ptr<Stream>>> superseded_;
+  std::multiset<const void*> capturing_;       // per-thread streams have one name
+  std::shared_ptr<Database> database_;         // of all devices
+  std::string architecture_;                   // of all devices
+  std::map<int, std::multiset<int>> readers_;  // of a device's memory: other devices, as often as the program has shared it
   RangeMap<NotRecorded> foreign_;  // memory that is not the recorder's, and why a launch that is given it is not recorded
   struct Freed {
     std::shared_ptr<Opened> opened;  // whose memory it was

@@ -30,9 +30,9 @@ class Storing {
 // Everything that exists once the device is open. Destroyed in reverse order.
 struct Recorder::Opened {
   int ordinal = 0;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<AddressSpace> space;
-  std::unique_ptr<Stream> stream;  // for captures
+  std::shared_ptr<Device> device;
+  std::shared_ptr<AddressSpace> space;
+  std::shared_ptr<Stream> stream;  // for captures
   std::shared_ptr<Database> database;
   std::unique_ptr<StateCapture> states;  // used by the capturing thread only
   uint64_t removals = 0;                 // Database::removals(), likewise

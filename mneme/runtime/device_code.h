@@ -77,6 +77,7 @@ struct PtxModule {
   std::vector<CubinVariable> variables;  // of the module, in the order of their names
   bool allocates = false;                // the kernel, or a function that it may call, calls malloc or free
   bool launches = false;                 // the kernel, or a function that it may call, launches kernels
+  bool uses_textures = false;            // or surfaces: the kernel, or a function that it may call
 };
 // Reads PTX text. What it does not understand it passes over: the text has been assembled before.
 PtxModule read_ptx(std::string_view text, std::string_view kernel);

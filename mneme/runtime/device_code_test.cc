@@ -64,6 +64,16 @@ TEST(ReadPtx, SaysWhoseCodeLaunches) {
   EXPECT_FALSE(read_ptx(text, "child").launches);
 }
 
+TEST(ReadPtx, SaysWhoseCodeUsesTexturesOrSurfaces) {
+  const std::string text =
+      ".entry reads() { tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}]; ret; }"
+      ".entry writes() { sust.b.2d.b32.trap [%rd1, {%r1, %r2}], {%r3}; ret; } .entry neither() { .reg .b32 %tex; ret; }";
+  EXPECT_TRUE(read_ptx(text, "reads").uses_textures);
+  EXPECT_TRUE(read_ptx(text, "writes").uses_textures);
+  EXPECT_FALSE(read_ptx(text, "neither").uses_textures);
+  EXPECT_TRUE(read_ptx(text + ".func helper() { @%p1 suld.b.1d.b32.clamp {%r1}, [%rd1, {%r2}]; ret; }", "neither").uses_textures);
+}
+
 TEST(ReadPtx, TellsManagedVariables) {
   const PtxModule module =
       read_ptx(".visible .global .attribute(.managed) .align 4 .u32 shared_by_both; .global .u32 usual;", "k");

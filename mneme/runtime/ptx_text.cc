@@ -55,6 +55,11 @@ uint64_t size_of_type(std::string_view word) {
   return failed == std::errc() && end == word.data() + word.size() ? bits / 8 : 0;
 }
 
+bool is_of_texture(std::string_view word) {
+  constexpr std::string_view kInstructions[] = {"tex.", "tld4.", "txq.", "suld.", "sust.", "sured.", "suq."};
+  return std::ranges::any_of(kInstructions, [&](std::string_view one) { return word.starts_with(one); });
+}
+
 uint64_t number(std::string_view word) {
   uint64_t value = 0;
   std::from_chars(word.data(), word.data() + word.size(), value);
@@ -111,6 +116,7 @@ PtxModule read_ptx(std::string_view text, std::string_view kernel) {
       read_variable(words, word == ".const", out);
     } else if (depth > 0 && counts) {
       out.allocates = out.allocates || word == "malloc" || word == "free";
+      out.uses_textures = out.uses_textures || is_of_texture(word);
       out.launches = out.launches || word.starts_with("__cudaCDP2") || word.starts_with("cudaLaunchDevice");
     }
   }

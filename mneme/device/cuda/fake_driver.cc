@@ -47,6 +47,7 @@ std::set<CUcontext> destroyed;
 std::map<CUcontext, int> attachments;  // beyond the first one
 std::map<CUdevice, CUcontext> primaries;
 std::map<CUstream, CUcontext> streams;
+std::set<CUstream> gone_streams;
 
 CUcontext make_context(CUdevice device, CUgreenCtx green = nullptr) {
   return reinterpret_cast<CUcontext>(&contexts.emplace_back(FakeContext{device, green}));
@@ -316,10 +317,12 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   *device = object_of(stack.back()).device;
   return CUDA_SUCCESS;
 }
-// Its memory goes with it; the handle stays.
+// Its memory and its streams go with it; the handle stays.
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
   std::lock_guard lock(mutex);
   std::erase_if(allocations, [&](const auto& one) { return one.second == primaries[device]; });
+  for (const auto& [stream, context] : streams)
+    if (context == primaries[device]) gone_streams.insert(stream);
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
@@ -428,6 +431,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
   ENTER();
   NEED_CONTEXT();
+  if (gone_streams.contains(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
   do_late();
   mneme::cuda::FakeLaunch launch;
   launch.kernel = functions.at(function);
@@ -473,15 +477,17 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
   streams[*stream] = current_context();
   return CUDA_SUCCESS;
 }
-CUresult cuStreamDestroy(CUstream) {
+CUresult cuStreamDestroy(CUstream stream) {
   ENTER();
+  if (gone_streams.contains(stream)) return CUDA_ERROR_INVALID_HANDLE;
   do_late();
   --state.streams;
   return CUDA_SUCCESS;
 }
-CUresult cuStreamSynchronize(CUstream) {
+CUresult cuStreamSynchronize(CUstream stream) {
   ENTER();
   NEED_CONTEXT();
+  if (gone_streams.contains(stream)) return CUDA_ERROR_INVALID_HANDLE;
   ++state.waits;
   do_late();
   return CUDA_SUCCESS;

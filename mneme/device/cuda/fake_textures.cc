@@ -141,6 +141,12 @@ CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource* resources,
   return CUDA_SUCCESS;
 }
 
+CUresult cuModuleGetTexRef(CUtexref* reference, CUmodule, const char*) {
+  ENTER();
+  *reference = reinterpret_cast<CUtexref>(uintptr_t{0x30});
+  return CUDA_SUCCESS;
+}
+
 CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC*,
                            const CUDA_RESOURCE_VIEW_DESC*) {
   ENTER();

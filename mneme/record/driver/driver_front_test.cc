@@ -192,6 +192,13 @@ TEST_F(DriverFrontTest, TexturesAndSurfacesAreRecordedWithTheirArrays) {
   EXPECT_EQ(copy->pages.at(0), digest_of(std::as_bytes(std::span(last))));
 }
 
+TEST_F(DriverFrontTest, PtxTellsThatItUsesNoTextures) {
+  const std::string steps = "dlsym " MNEME_TEST_PTX " surface";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ASSERT_EQ(report().instances, 1u);
+  EXPECT_TRUE(prologue().textures.empty());
+}
+
 TEST_F(DriverFrontTest, ALaunchIsRecordedWithTheTexturesOfItsOwnContext) {
   options_.max = 100;
   const std::string steps = "dlsym " + kCubin + " lasting_surface context launch destroy";
@@ -207,6 +214,14 @@ TEST_F(DriverFrontTest, ALaunchIsRecordedWithTheTexturesOfItsOwnContext) {
   ASSERT_EQ(objects.size(), 2u);
   EXPECT_EQ(objects.begin()->second, 1u);
   EXPECT_EQ(objects.rbegin()->second, 0u);
+}
+
+TEST_F(DriverFrontTest, AKernelThatMayReadATextureByAReferenceIsNotRecorded) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " launch reference";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::textures), 1u);
 }
 
 TEST_F(DriverFrontTest, ArraysAndMemoryOfGraphicsAreNotRecorded) {
@@ -276,12 +291,12 @@ TEST_F(DriverFrontTest, MemoryOfAPoolOfTheProgramsOwnIsServed) {
 
 TEST_F(DriverFrontTest, MemoryOfAPoolThatIsMoreThanTheDevicesMemoryIsNotServed) {
   options_.max = 100;
-  for (const std::string pool : {" shared_pool", " small_pool"}) {
+  for (const std::string pool : {" shared_pool", " small_pool", " managed_pool"}) {
     const std::string steps = "dlsym " + kCubin + pool;
     EXPECT_EQ(recorded(steps), bare(steps));
   }
   EXPECT_EQ(report().instances, 0u);
-  EXPECT_EQ(passed(NotRecorded::pool_memory), 6u);
+  EXPECT_EQ(passed(NotRecorded::pool_memory), 9u);
 }
 
 TEST_F(DriverFrontTest, MemoryThatTheProgramMapsItselfIsRecordedWhereItLies) {
@@ -362,6 +377,22 @@ TEST_F(DriverFrontTest, ManagedMemoryIsRecordedWhereItLies) {
   for (const InstanceRecord& instance : all[0].instances)
     managed.push_back(ranges(database.load_memory(instance)->prologue, Region::Kind::managed).size());
   EXPECT_EQ(managed, (std::vector<size_t>{1, 0})) << "the second launch came when it was freed";
+}
+
+TEST_F(DriverFrontTest, HostMemoryIsRecordedWhereItIsPinned) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " pinned registered launch";
+  EXPECT_EQ(bare(steps), "pinned 500500\nregistered 500500\n" + kSum);
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ASSERT_EQ(report().instances, 3u);
+  const auto all = kernels();
+  const auto database = *Database::open(database_);
+  std::vector<MemoryRange> host;
+  for (const InstanceRecord& instance : all.at(0).instances)
+    for (const MemoryRange& range : ranges(database.load_memory(instance)->prologue, Region::Kind::host)) host.push_back(range);
+  ASSERT_EQ(host.size(), 2u) << "the third launch came when both were gone";
+  EXPECT_EQ(host[0], (MemoryRange{kHostMemoryBase, Bytes(4000)}));
+  EXPECT_EQ(host[1].size, Bytes(4000));
 }
 
 TEST_F(DriverFrontTest, ManagedMemoryThatTheHostMayNotReachMeanwhileIsNotRecorded) {

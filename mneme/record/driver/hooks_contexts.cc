@@ -69,7 +69,9 @@ template <mneme_driver_call kSlot>
 CUresult on_primary_reset(CUdevice device) {
   lose_primary(device);
   Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  return next<kSlot, CUresult (*)(CUdevice)>(device);
+  const CUresult code = next<kSlot, CUresult (*)(CUdevice)>(device);
+  if (code == CUDA_SUCCESS) recorder()->renew(front(), device);
+  return code;
 }
 
 CUresult on_primary_retain(CUcontext* context, CUdevice device) {

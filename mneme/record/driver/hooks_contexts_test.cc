@@ -57,6 +57,7 @@ class ContextsOfAProgram : public ::testing::Test {
       const Gate::Reading reading(recorder_->gate());
       other = std::async(std::launch::async, take);
       while (!recorder_->gate().disturbed() && !gone) std::this_thread::yield();  // its patience is at its end
+      std::this_thread::sleep_for(20ms);
       gone_meanwhile = gone;
     }
     other.wait();

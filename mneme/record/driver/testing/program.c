@@ -54,6 +54,11 @@ typedef CUresult (*function)();
   X(cuSurfObjectCreate, "cuSurfObjectCreate") \
   X(cuArray3DCreate, "cuArray3DCreate_v2") \
   X(cuArrayDestroy, "cuArrayDestroy") \
+  X(cuModuleGetTexRef, "cuModuleGetTexRef") \
+  X(cuMemHostAlloc, "cuMemHostAlloc") \
+  X(cuMemFreeHost, "cuMemFreeHost") \
+  X(cuMemHostRegister, "cuMemHostRegister_v2") \
+  X(cuMemHostUnregister, "cuMemHostUnregister") \
   X(cuGraphicsSubResourceGetMappedArray, "cuGraphicsSubResourceGetMappedArray") \
   X(cuGraphicsResourceGetMappedPointer, "cuGraphicsResourceGetMappedPointer_v2") \
   X(cuGraphicsUnmapResources, "cuGraphicsUnmapResources") \
@@ -291,10 +296,12 @@ static void step(const char* what) {
     CUdeviceptr of_pool;
     CALL(cuMemAllocFromPoolAsync, &of_pool, (size_t)4 * kCount, (CUmemoryPool)0x10, NULL);
     launch(of_pool);
-  } else if (strcmp(what, "own_pool") == 0 || strcmp(what, "shared_pool") == 0 || strcmp(what, "small_pool") == 0) {
+  } else if (strcmp(what, "own_pool") == 0 || strcmp(what, "shared_pool") == 0 || strcmp(what, "small_pool") == 0 ||
+             strcmp(what, "managed_pool") == 0) {
     CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
     if (strcmp(what, "shared_pool") == 0) properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     if (strcmp(what, "small_pool") == 0) properties.maxSize = 1 << 20;
+    if (strcmp(what, "managed_pool") == 0) properties.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
     CUmemoryPool own, before_it;
     CUdeviceptr from, in;
     CALL(cuMemPoolCreate, &own, &properties);
@@ -435,6 +442,16 @@ static void step(const char* what) {
     CALL(cuMemAllocManaged, &managed, (size_t)4 * kCount, CU_MEM_ATTACH_GLOBAL);
     launch_and_sum("managed", managed);
     CALL(cuMemFree, managed);
+  } else if (strcmp(what, "pinned") == 0) {
+    void* pinned;
+    CALL(cuMemHostAlloc, &pinned, (size_t)4 * kCount, CU_MEMHOSTALLOC_DEVICEMAP);
+    launch_and_sum("pinned", (CUdeviceptr)pinned);
+    CALL(cuMemFreeHost, pinned);
+  } else if (strcmp(what, "registered") == 0) {
+    static unsigned words[kCount];
+    CALL(cuMemHostRegister, words, sizeof words, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    launch_and_sum("registered", (CUdeviceptr)words);
+    CALL(cuMemHostUnregister, words);
   } else if (strcmp(what, "mapped") == 0) { /* in two pieces, of which the kernel reaches both */
     CUdeviceptr base = map_pieces(reserve(0, 2 * kPiece), 2);
     launch_and_sum("mapped", base + kPiece - 2000);
@@ -489,6 +506,13 @@ static void step(const char* what) {
     CALL(cuModuleGetFunction, &kernel, module, "other");
     launch(object);
     kernel = before;
+  } else if (strcmp(what, "reference") == 0) { /* by which a kernel of the image may read a texture */
+    CUmodule module;
+    CUtexref reference;
+    CALL(cuModuleLoadData, &module, image);
+    CALL(cuModuleGetTexRef, &reference, module, "texels");
+    CALL(cuModuleGetFunction, &kernel, module, "add_one");
+    launch(memory);
   } else if (strcmp(what, "graphics") == 0) { /* an array and memory of another interface */
     CUgraphicsResource of_graphics = (CUgraphicsResource)0x10;
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
