@@ -142,21 +142,31 @@ std::vector<size_t> order_of(size_t count, const std::vector<std::pair<size_t, s
   return order;
 }
 
+// Which node waits for which: from and to. Nothing: the driver does not tell it.
+std::optional<std::vector<std::pair<CUgraphNode, CUgraphNode>>> edges_of(CUgraph graph) {
+  size_t count = 0;
+  if (driver().cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &count) != CUDA_SUCCESS) return std::nullopt;
+  std::vector<CUgraphNode> from(count), to(count);
+  std::vector<CUgraphEdgeData> kinds(count);
+  if (count != 0 && driver().cuGraphGetEdges(graph, from.data(), to.data(), kinds.data(), &count) != CUDA_SUCCESS)
+    return std::nullopt;
+  std::vector<std::pair<CUgraphNode, CUgraphNode>> edges;
+  for (size_t i = 0; i < count; ++i) edges.emplace_back(from[i], to[i]);
+  return edges;
+}
+
 // The nodes of a graph in an order in which they may run. Nothing: the driver does not tell them.
 std::optional<std::vector<CUgraphNode>> ordered_nodes(CUgraph graph) {
-  size_t count = 0, edge_count = 0;
+  size_t count = 0;
   if (driver().cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS) return std::nullopt;
   std::vector<CUgraphNode> nodes(count);
   if (count != 0 && driver().cuGraphGetNodes(graph, nodes.data(), &count) != CUDA_SUCCESS) return std::nullopt;
-  if (driver().cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &edge_count) != CUDA_SUCCESS) return std::nullopt;
-  std::vector<CUgraphNode> from(edge_count), to(edge_count);
-  std::vector<CUgraphEdgeData> kinds(edge_count);
-  if (edge_count != 0 && driver().cuGraphGetEdges(graph, from.data(), to.data(), kinds.data(), &edge_count) != CUDA_SUCCESS)
-    return std::nullopt;
+  const auto known = edges_of(graph);
+  if (!known) return std::nullopt;
   std::unordered_map<CUgraphNode, size_t> index;
   for (size_t i = 0; i < count; ++i) index[nodes[i]] = i;
   std::vector<std::pair<size_t, size_t>> edges;
-  for (size_t i = 0; i < edge_count; ++i) edges.push_back({index.at(from[i]), index.at(to[i])});
+  for (const auto& [from, to] : *known) edges.push_back({index.at(from), index.at(to)});
   std::vector<CUgraphNode> ordered;
   for (size_t i : order_of(count, edges)) ordered.push_back(nodes[i]);
   return ordered;
@@ -308,14 +318,9 @@ void ExecutableGraph::hold(CUgraph graph) {
     std::lock_guard lock(conditions().mutex);
     if (auto known = conditions().all.find(graph); known != conditions().all.end()) conditions_ = known->second;
   }
-  first_held_ = root_.nodes.size();
-  for (size_t i = 0; i < root_.nodes.size(); ++i) {
-    GraphNode& node = root_.nodes[i];
+  if (!order_around_held(graph)) return refuse(*held_);
+  for (GraphNode& node : root_.nodes)
     if (node.launch && !make_alone(node)) return refuse(*held_);
-    if (node.is_empty || (node.launch && !may_set_condition(node))) continue;
-    first_held_ = std::min(first_held_, i);
-    last_held_ = i;
-  }
   // Those of child graphs run in the executable whatever they set.
   for (const GraphNode* node : kernels_)
     if (!node->alone) may_set_condition(*node);
@@ -324,6 +329,39 @@ void ExecutableGraph::hold(CUgraph graph) {
   if (!all_set || (held_ == NotRecorded::graph_condition && conditions_.empty())) return refuse(*held_);
   for (size_t i = 0; i < root_.nodes.size(); ++i)
     if (root_.nodes[i].launch && (i < first_held_ || i > last_held_)) root_.nodes[i].launch->refusal.reset();
+}
+
+// Orders the nodes anew: those come first that wait for none that only the executable can run, and those last that none of these
+// waits for. False: the driver does not tell which waits for which.
+bool ExecutableGraph::order_around_held(CUgraph graph) {
+  const auto edges = edges_of(graph);
+  if (!edges) return false;
+  auto& nodes = root_.nodes;
+  std::unordered_map<CUgraphNode, size_t> place;
+  for (size_t i = 0; i < nodes.size(); ++i) place[nodes[i].original] = i;
+  std::vector<std::vector<size_t>> next(nodes.size());
+  for (const auto& [from, to] : *edges) next[place.at(from)].push_back(place.at(to));
+  std::vector<char> held, has_before(nodes.size()), has_behind(nodes.size());
+  for (const GraphNode& node : nodes) held.push_back(!node.is_empty && (!node.launch || may_set_condition(node)));
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (size_t one : next[i]) has_before[one] |= held[i] | has_before[i];
+  for (size_t i = nodes.size(); i-- > 0;)
+    for (size_t one : next[i]) has_behind[i] |= held[one] | has_behind[one];
+  const auto is_first = [&](size_t i) { return !held[i] && !has_before[i]; };
+  const auto is_last = [&](size_t i) { return !held[i] && has_before[i] && !has_behind[i]; };
+  std::vector<GraphNode> ordered;
+  ordered.reserve(nodes.size());
+  const auto take = [&](auto wanted) {
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (wanted(i)) ordered.push_back(std::move(nodes[i]));
+    return ordered.size();
+  };
+  first_held_ = take(is_first);
+  last_held_ = take([&](size_t i) { return !is_first(i) && !is_last(i); }) - 1;
+  take(is_last);
+  nodes = std::move(ordered);
+  index();
+  return true;
 }
 
 bool ExecutableGraph::make_alone(GraphNode& node) {

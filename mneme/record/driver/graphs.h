@@ -137,6 +137,7 @@ class ExecutableGraph {
   Result<OwnedGraphExec> instantiate(CUgraph graph) const;
   bool read_arguments(GraphNode& node);
   void hold(CUgraph graph);
+  bool order_around_held(CUgraph graph);
   bool make_alone(GraphNode& node);
   bool may_set_condition(const GraphNode& node);
   Result<std::vector<Part>> split_around(const std::set<const GraphNode*>& alone) const;

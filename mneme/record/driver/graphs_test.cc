@@ -268,6 +268,14 @@ TEST_F(GraphsTest, AroundAConditionKernelsAreRecorded) {
   EXPECT_EQ(passed(NotRecorded::graph_condition), 2u);
 }
 
+TEST_F(GraphsTest, BesideAConditionKernelsAreRecorded) {
+  run("make_condition_beside instantiate launch launch");
+  EXPECT_THAT(printed_, HasSubstr("at the end: a=4 b=2\n"));
+  EXPECT_EQ(report().launches, 4u);
+  EXPECT_EQ(recorded_launches(), 4u);
+  EXPECT_EQ(passed(NotRecorded::graph_condition), 0u);
+}
+
 TEST_F(GraphsTest, OnlyWhatIsSelectedIsRunBesideACondition) {
   options_.max = 1;
   options_.skip = 1;

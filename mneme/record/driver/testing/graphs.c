@@ -145,6 +145,22 @@ static void make_condition(unsigned flags, int is_set) {
   add_kernel(graph, &told, &a);
 }
 
+/* A condition with add_one(b) as its body and a word of the host behind it, and beside these twice add_one(a). */
+static void make_condition_beside(void) {
+  CUgraphNodeParams parameters;
+  CUgraphNode node;
+  CALL(cuGraphCreate, &graph, 0);
+  memset(&parameters, 0, sizeof parameters);
+  parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  parameters.conditional.size = 1;
+  CALL(cuGraphConditionalHandleCreate, &parameters.conditional.handle, graph, NULL, 1u, CU_GRAPH_COND_ASSIGN_DEFAULT);
+  CALL(cuGraphAddNode, &node, graph, NULL, NULL, 0, &parameters);
+  add_kernel(parameters.conditional.phGraph_out[0], NULL, &b);
+  first = add_kernel(graph, NULL, &a);
+  told = add_host(graph, &node, "told");
+  add_kernel(graph, &first, &a);
+}
+
 /* Nodes of the host that wait for another thread, which calls the driver. */
 static void* destroy_graph(void* unused) {
   cuGraphDestroy(graph);
@@ -226,6 +242,8 @@ static void step(const char* what) {
     add_kernel(graph, &node, &a);
   } else if (strcmp(what, "make_condition") == 0) {
     make_condition(0, 1);
+  } else if (strcmp(what, "make_condition_beside") == 0) {
+    make_condition_beside();
   } else if (strcmp(what, "make_condition_unset") == 0) {
     make_condition(0, 0);
   } else if (strcmp(what, "make_condition_assigned") == 0) {
