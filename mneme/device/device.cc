@@ -17,22 +17,6 @@ bool divides(const Dim3& part, const Dim3& whole) {
 
 bool exceeds(const Dim3& extent, const Dim3& limit) { return extent.x > limit.x || extent.y > limit.y || extent.z > limit.z; }
 
-// For devices whose memory is host memory.
-class HostBuffer final : public PinnedBuffer {
- public:
-  // Null: there is not enough memory.
-  static std::unique_ptr<PinnedBuffer> allocate(Bytes size) {
-    std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[size.count]);
-    return memory ? std::unique_ptr<PinnedBuffer>(new HostBuffer(std::move(memory), size)) : nullptr;
-  }
-
- private:
-  HostBuffer(std::unique_ptr<std::byte[]> memory, Bytes size)
-      : PinnedBuffer({memory.get(), size.count}), memory_(std::move(memory)) {}
-
-  std::unique_ptr<std::byte[]> memory_;
-};
-
 }  // namespace
 
 Result<std::optional<uint32_t>> Kernel::active_blocks(const LaunchShape&) const { return std::optional<uint32_t>(); }
@@ -115,13 +99,6 @@ Status Stream::launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan p
 Status Stream::launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(check_shape(kernel, shape));
   return launch_timed_impl(kernel, shape, parameters);
-}
-
-Result<std::unique_ptr<PinnedBuffer>> Device::pinned_buffer(Bytes size) {
-  if (size.count == 0) return error(Code::invalid_argument, "allocating host memory for copies: the size is 0");
-  auto buffer = HostBuffer::allocate(size);
-  if (!buffer) return error(Code::exhausted, "allocating {} of host memory for copies", size);
-  return buffer;
 }
 
 Result<std::unique_ptr<DeviceTextures>> Device::create_textures(const TextureSet&) {

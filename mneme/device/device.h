@@ -24,7 +24,6 @@
 #include "mneme/device/element_comparison.h"
 #include "mneme/device/host_mapping.h"
 #include "mneme/device/pinned_memory.h"
-#include "mneme/device/pinned_buffer.h"
 #include "mneme/device/shared_memory.h"
 
 namespace mneme {
@@ -133,7 +132,7 @@ class Stream {
   // Copies device memory, one range after another, to memory of Device::allocate_pinned(). Ordered in the stream; complete on
   // return. Any number of ranges is copied at the rate of the bus. invalid_argument: `to` does not have the size of all ranges.
   Status gather(MutableByteSpan to, std::span<const MemoryRange> from);
-  // Copies from a part of a buffer that Device::pinned_buffer() gave, which must stay as it is until the stream has been waited
+  // Copies from a part of what Device::allocate_pinned() gave, which must stay as it is until the stream has been waited
   // for. Ordered in the stream; may return before it is done.
   virtual Status copy_to_device_later(DevicePtr to, ByteSpan from) { return copy_to_device(to, from); }
   // Copy, or fill, device memory. Ordered in the stream; may return before it is done.
@@ -249,17 +248,15 @@ class Device {
   // reach it too. invalid_argument: address or size is no multiple of kHostPage, or the size is 0. unavailable, with the owner:
   // the range is taken in this process. unsupported: the device sees the memory at another address.
   virtual Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) = 0;
-  // Allocates host memory for Stream::gather(), which kernels reach at the same address. Not zeroed. exhausted: there is not
-  // enough, or the system lets none be pinned. invalid_argument: the size is 0.
+  // Allocates host memory for Stream::gather() and copy_to_device_later(), which kernels reach at the same address. Not zeroed. It
+  // takes some half a second a GiB on a GPU. exhausted: there is not enough, or the system lets none be pinned. invalid_argument:
+  // the size is 0.
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(Bytes size);
   // Allocates device memory at any address, for the caller's own buffers, such as copies of recorded memory. exhausted: there
   // is not enough. Memory of 0 bytes has an address of its own on a GPU, and is invalid_argument where device memory is host
   // memory.
   virtual Result<DevicePtr> allocate(Bytes size) = 0;
   virtual Status free(DevicePtr pointer) = 0;
-  // Allocates host memory for Stream::copy_to_device_later(). What it holds is undefined. It takes some half a second a GiB on a
-  // GPU. exhausted: there is not enough. invalid_argument: the size is 0.
-  virtual Result<std::unique_ptr<PinnedBuffer>> pinned_buffer(Bytes size);
   // Allocates device memory that other processes can have too. invalid_argument: the size is 0.
   virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) = 0;
   // Maps the memory that allocate_shared(size) has made in another process, or in this one, by a descriptor of it

@@ -53,7 +53,7 @@ Status PageUploader::upload_contents(const std::vector<PageUpload>& contents, st
     Timed copying(copying_);
     ActivityScope loading(Activity::loading);
     room_.reset();
-    MNEME_ASSIGN(room_, device_.pinned_buffer(room));
+    MNEME_ASSIGN(room_, device_.allocate_pinned(room));
   }
   PageReader reader(database_, pages, room_->bytes());
   const auto take = [&] {

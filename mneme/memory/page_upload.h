@@ -54,7 +54,7 @@ class PageUploader {
   Device& device_;
   Stream& stream_;
   PrepareProgress progress_;
-  std::unique_ptr<PinnedBuffer> room_;
+  std::unique_ptr<PinnedMemory> room_;
   Nanoseconds reading_{}, copying_{};
   std::unordered_map<Digest, MemoryRange> uploaded_;  // where the device has each content
 };

@@ -199,7 +199,7 @@ TEST_F(PageUploadTest, MemoryThatRunsOutWhileReadingIsAFailure) {
 TEST_F(PageUploadTest, WithoutRoomToReadIntoNothingIsRead) {
   open();
   device_.set_failures(
-      [](std::string_view call) { return call == "pinned_buffer" ? error(Code::exhausted, "scripted") : Status(); });
+      [](std::string_view call) { return call == "allocate_pinned" ? error(Code::exhausted, "scripted") : Status(); });
   EXPECT_EQ(upload().to_string(), "exhausted: scripted");
 }
 

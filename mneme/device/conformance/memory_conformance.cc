@@ -28,7 +28,7 @@ TEST_F(Memory, WhatIsCopiedInComesOut) {
 
 TEST_F(Memory, PinnedMemoryIsCopiedInLater) {
   const auto bytes = random_bytes(300000);
-  auto buffer = device_->pinned_buffer(Bytes(bytes.size()));
+  auto buffer = device_->allocate_pinned(Bytes(bytes.size()));
   ASSERT_OK(buffer.status());
   ASSERT_EQ((*buffer)->bytes().size(), bytes.size());
   std::ranges::copy(std::as_bytes(std::span(bytes)), (*buffer)->bytes().begin());
@@ -39,7 +39,7 @@ TEST_F(Memory, PinnedMemoryIsCopiedInLater) {
   ASSERT_OK(stream_->copy_to_device_later(to, {}));
   ASSERT_OK(stream_->synchronize());
   EXPECT_EQ(download<uint8_t>(to, bytes.size()), bytes);
-  EXPECT_EQ(device_->pinned_buffer(Bytes()).status().code(), Code::invalid_argument);
+  EXPECT_EQ(device_->allocate_pinned(Bytes()).status().code(), Code::invalid_argument);
 }
 
 TEST_F(Memory, CopiesOnTheDeviceAtOddOffsets) {

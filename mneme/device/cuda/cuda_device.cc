@@ -9,7 +9,6 @@
 #include "mneme/device/cuda/cuda_host_mapping.h"
 #include "mneme/device/cuda/cuda_module.h"
 #include "mneme/device/cuda/cuda_pinned_memory.h"
-#include "mneme/device/cuda/cuda_pinned_buffer.h"
 #include "mneme/device/cuda/cuda_shared_memory.h"
 #include "mneme/device/cuda/cuda_stream.h"
 #include "mneme/device/cuda/cuda_textures.h"
@@ -65,11 +64,6 @@ class CudaDevice final : public Device {
     ContextScope scope(*context_);
     MNEME_TRY(scope.status());
     return context_->check(context_->driver().cuMemFree(pointer.address), "cuMemFree({})", pointer);
-  }
-
-  Result<std::unique_ptr<PinnedBuffer>> pinned_buffer(Bytes size) override {
-    if (size.count == 0) return Device::pinned_buffer(size);
-    return CudaPinnedBuffer::allocate(*context_, size);
   }
 
   Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) override {

@@ -718,7 +718,7 @@ TEST_F(CudaDeviceTest, MemoryForCopiesIsPinnedAsLongAsItsBufferLives) {
   auto stream = device->create_stream();
   auto to = device->allocate(64_KiB);
   {
-    auto buffer = device->pinned_buffer(64_KiB);
+    auto buffer = device->allocate_pinned(64_KiB);
     ASSERT_TRUE(buffer.ok()) << buffer.status().to_string();
     EXPECT_EQ(state->pinned, 1);
     std::ranges::fill((*buffer)->bytes(), std::byte{1});
@@ -729,7 +729,7 @@ TEST_F(CudaDeviceTest, MemoryForCopiesIsPinnedAsLongAsItsBufferLives) {
   }
   EXPECT_EQ(state->pinned, 0);
   fail("cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(device->pinned_buffer(64_KiB).status().to_string(),
+  EXPECT_EQ(device->allocate_pinned(64_KiB).status().to_string(),
             "exhausted: cuMemHostAlloc(64.0 KiB): CUDA_ERROR_OUT_OF_MEMORY (words of the driver)");
 }
 

@@ -97,11 +97,6 @@ Status FakeDevice::free(DevicePtr pointer) {
   return memory_.free(pointer);
 }
 
-Result<std::unique_ptr<PinnedBuffer>> FakeDevice::pinned_buffer(Bytes size) {
-  MNEME_TRY(begin("pinned_buffer"));
-  return Device::pinned_buffer(size);
-}
-
 Result<std::unique_ptr<SharedMemory>> FakeDevice::allocate_shared(Bytes size) {
   MNEME_TRY(begin("allocate_shared"));
   return allocate_shared_host_memory(size);

@@ -35,7 +35,7 @@ struct FakeKernel {
 
 // Called before each call of the device, with the call's name. If it does not return ok, the call does nothing and returns
 // that. The names are those of the methods: of the device "load", "create_stream", "reserve", "map_host", "allocate", "free",
-// "allocate_pinned", "pinned_buffer", "allocate_shared", "import_shared" and "clock"; of a module "kernel" and "global"; of a stream
+// "allocate_pinned", "allocate_shared", "import_shared" and "clock"; of a module "kernel" and "global"; of a stream
 // "copy_to_device", "copy_to_host", "copy", "fill", "gather", "hash_ranges", "copy_listed", "update_byte_set", "read_through",
 // "compare", "compare_later", "take_comparisons", "compare_elements", "hash_pages", "hash_pages_to", "find_pointers", "launch",
 // "launch_timed", "take_times" and "synchronize".
@@ -69,7 +69,6 @@ class FakeDevice : public Device {
   Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override;
   Result<DevicePtr> allocate(Bytes size) override;
   Status free(DevicePtr pointer) override;
-  Result<std::unique_ptr<PinnedBuffer>> pinned_buffer(Bytes size) override;
   Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) override;
   Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) override;
   Result<DeviceClock> clock() override;
