@@ -27,6 +27,12 @@ uint32_t number_of(const Result<std::string>& architecture) {
   return number;
 }
 
+// Never the same twice in the process, and never 0.
+uint64_t next_generation() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
 bool runs_on(const TunedKernel& code, const Result<std::string>& architecture) {
   return architecture.ok() && *architecture == code.architecture;
 }
@@ -55,7 +61,8 @@ struct DeployedCode::Kernel {
   }
 };
 
-DeployedCode::DeployedCode(TunedFile file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+DeployedCode::DeployedCode(TunedFile file, std::string name)
+    : file_(std::move(file)), name_(std::move(name)), generation_(next_generation()) {}
 DeployedCode::~DeployedCode() = default;
 
 std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const ProgramLaunch& launch, Registry& registry,
@@ -88,7 +95,22 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
   return kernel;
 }
 
+// What a thread has found last is found without a lock.
 DeployedCode::Kernel* DeployedCode::kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
+  struct Known {
+    const void* function = nullptr;
+    uint64_t generation = 0;
+    Kernel* kernel = nullptr;
+  };
+  static thread_local std::array<Known, 16> recent;
+  Known& last = recent[reinterpret_cast<uintptr_t>(launch.function) / 16 % recent.size()];
+  const uint64_t generation = generation_;
+  if (last.function == launch.function && last.generation == generation) return last.kernel;
+  last = {launch.function, generation, look_up(launch, registry, loader)};
+  return last.kernel;
+}
+
+DeployedCode::Kernel* DeployedCode::look_up(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
   {
     std::shared_lock lock(mutex_);
     if (auto known = kernels_.find(launch.function); known != kernels_.end()) return known->second.get();
@@ -160,6 +182,7 @@ void DeployedCode::end(const Substitute& substitute, const Status& launched) {
 
 void DeployedCode::forget_kernels() {
   std::unique_lock lock(mutex_);
+  generation_ = next_generation();
   for (auto& [function, kernel] : kernels_)
     if (kernel) former_.push_back(std::move(kernel));
   kernels_.clear();

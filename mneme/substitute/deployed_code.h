@@ -52,12 +52,14 @@ class DeployedCode {
  private:
   struct Candidate;
   Kernel* kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
+  Kernel* look_up(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   std::unique_ptr<Kernel> describe_kernel(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) const;
   // Loads the code of a candidate, and makes it ready on the current device.
   Status prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal, CodeLoader& loader) const;
 
   const TunedFile file_;
   const std::string name_;
+  std::atomic<uint64_t> generation_;  // another one when functions may stand for others
   mutable std::shared_mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Kernel>> kernels_;  // by the function; null: the file has none for it
   std::vector<std::unique_ptr<Kernel>> former_;                       // of functions that are gone

@@ -121,6 +121,15 @@ Result<int> DriverFront::current_device() {
   unsigned long long id = 0;
   MNEME_TRY(check("cuCtxGetCurrent", functions_->cuCtxGetCurrent(&context)));
   MNEME_TRY(check("cuCtxGetId", functions_->cuCtxGetId(context, &id)));
+  // Ids are never used again, so that what a thread has found last needs no lock.
+  static thread_local std::pair<unsigned long long, int> last{~0ull, -1};
+  if (last.first == id) return last.second;
+  MNEME_ASSIGN(const int number, number_of(id));
+  last = {id, number};
+  return number;
+}
+
+Result<int> DriverFront::number_of(unsigned long long id) {
   std::lock_guard lock(mutex_);
   if (auto known = numbers_.find(id); known != numbers_.end()) return known->second;
   Context made;

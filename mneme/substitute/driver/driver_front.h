@@ -48,6 +48,9 @@ class DriverFront final : public CodeLoader {
     std::string architecture;
   };
 
+  // Of the current context, which has this id.
+  Result<int> number_of(unsigned long long id);
+
   void* library_ = nullptr;
   std::vector<mneme_driver_function> real_;
   const Functions* functions_ = nullptr;
