@@ -45,6 +45,8 @@ std::optional<KeptBy> find_doubt(const TunedKernel& code, const ProgramLaunch& l
   const auto shape = code.rule.apply(launch.shape);
   if (!shape) return KeptBy::shape;
   becomes = *shape;
+  const bool looks_at_arguments = !code.arguments.empty() || !code.aligned.empty() || !code.alone.empty();
+  if (looks_at_arguments && !launch.arguments) return KeptBy::arguments;
   for (const ArgumentIs& argument : code.arguments)
     if (std::memcmp(launch.arguments[argument.parameter], argument.bytes.data(), argument.bytes.size()) != 0)
       return KeptBy::arguments;

@@ -143,6 +143,13 @@ TEST_F(Deployed, EachConditionIsLookedAt) {
                 "memory that may be reached in two ways"));
 }
 
+TEST_F(Deployed, ArgumentsThatAreNotThereAreNotLookedAt) {
+  code_.aligned = {{0, 8}};
+  ProgramLaunch without = launch_of({{4, 1, 1}, {128, 1, 1}});
+  without.arguments = nullptr;
+  EXPECT_FALSE(launch(*deploy(), without));
+}
+
 TEST_F(Deployed, VariablesAreTheProgramsOnEachDevice) {
   code_.variables = {"offsets"};
   auto deployed = deploy();

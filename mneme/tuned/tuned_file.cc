@@ -39,7 +39,9 @@ std::optional<ProgramShape> LaunchRule::apply(const ProgramShape& launch) const 
       if (!same_kind || launch.block != recorded.block || launch.shared != recorded.shared) return std::nullopt;
       return as_many_threads(launch, tuned);
     case Covers::any:
-      if (!same_kind || (max_threads != 0 && launch.block.volume() > max_threads)) return std::nullopt;
+      // A launch of nothing is an error, which is the program's.
+      if (!same_kind || launch.grid.volume() == 0 || launch.block.volume() == 0) return std::nullopt;
+      if (max_threads != 0 && launch.block.volume() > max_threads) return std::nullopt;
       return launch;
   }
   return std::nullopt;

@@ -148,6 +148,7 @@ TEST(LaunchRule, ForLaunchesOfAnyShape) {
   const LaunchRule rule{LaunchRule::Covers::any, {}, {}, 128};
   EXPECT_EQ(rule.apply({{3, 1, 1}, {128, 1, 1}, Bytes(4)}), (ProgramShape{{3, 1, 1}, {128, 1, 1}, Bytes(4)}));
   EXPECT_EQ(rule.apply({{3, 1, 1}, {129, 1, 1}}), std::nullopt);
+  EXPECT_EQ(rule.apply({{0, 1, 1}, {32, 1, 1}}), std::nullopt);
   EXPECT_EQ(rule.apply({{3, 1, 1}, {32, 1, 1}, Bytes(), true}), std::nullopt);
 }
 
