@@ -85,6 +85,9 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
     kernel->candidates.back()->code = &code;
   }
   if (kernel->candidates.empty()) return nullptr;
+  // What was found for one shape before what was found for many.
+  std::stable_sort(kernel->candidates.begin(), kernel->candidates.end(),
+                   [](const auto& a, const auto& b) { return a->code->rule.covers < b->code->rule.covers; });
   kernel->registered = std::move(registered);
   kernel->static_hash = *static_hash;
   kernel->name = shown(kernel->candidates.front()->code->demangled);

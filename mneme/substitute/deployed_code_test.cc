@@ -150,6 +150,17 @@ TEST_F(Deployed, ArgumentsThatAreNotThereAreNotLookedAt) {
   EXPECT_FALSE(launch(*deploy(), without));
 }
 
+TEST_F(Deployed, WhatIsForOneShapeComesFirst) {
+  TunedFile file;
+  code_.rule = {LaunchRule::Covers::any};
+  file.add(code_, ByteVector(8));
+  code_.rule = {LaunchRule::Covers::shape, {{4, 1, 1}, {128, 1, 1}}, {{2, 1, 1}, {256, 1, 1}}};
+  file.add(code_, ByteVector(16));
+  DeployedCode deployed(file, "app.tuned");
+  EXPECT_EQ(launch(deployed)->shape.block.x, 256u);
+  EXPECT_EQ(launch(deployed, {{5, 1, 1}, {128, 1, 1}})->shape.block.x, 128u);
+}
+
 TEST_F(Deployed, VariablesAreTheProgramsOnEachDevice) {
   code_.variables = {"offsets"};
   auto deployed = deploy();
