@@ -79,15 +79,14 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
   const auto static_hash = static_hash_of(*registered);
   if (!static_hash.ok()) return nullptr;
   auto kernel = std::make_unique<Kernel>();
-  for (const TunedKernel& code : file_.kernels) {
-    if (code.static_hash != *static_hash || !may_be(code)) continue;
-    kernel->candidates.push_back(std::make_unique<Candidate>());
-    kernel->candidates.back()->code = &code;
-  }
-  if (kernel->candidates.empty()) return nullptr;
   // What was found for one shape before what was found for many.
-  std::stable_sort(kernel->candidates.begin(), kernel->candidates.end(),
-                   [](const auto& a, const auto& b) { return a->code->rule.covers < b->code->rule.covers; });
+  for (const auto covers : {LaunchRule::Covers::shape, LaunchRule::Covers::block, LaunchRule::Covers::any})
+    for (const TunedKernel& code : file_.kernels) {
+      if (code.rule.covers != covers || code.static_hash != *static_hash || !may_be(code)) continue;
+      kernel->candidates.push_back(std::make_unique<Candidate>());
+      kernel->candidates.back()->code = &code;
+    }
+  if (kernel->candidates.empty()) return nullptr;
   kernel->registered = std::move(registered);
   kernel->static_hash = *static_hash;
   kernel->name = shown(kernel->candidates.front()->code->demangled);
