@@ -2,6 +2,8 @@
 
 #include <zstd.h>
 
+#include <utility>
+
 namespace mneme {
 
 namespace {
@@ -9,12 +11,14 @@ namespace {
 // A context is a megabyte of tables: kept by each thread, since pages are small and many.
 template <typename T, T* (*create)(), size_t (*destroy)(T*)>
 T* thread_context() {
+  // Not destroyed, and so there for what a thread does after its Owner is gone, as the main thread does in handlers of exit().
+  thread_local T* context = nullptr;
   struct Owner {
-    T* context = create();
-    ~Owner() { destroy(context); }
+    ~Owner() { destroy(std::exchange(context, nullptr)); }
+    T* get() { return context ? context : context = create(); }
   };
   thread_local Owner owner;
-  return owner.context;
+  return owner.get();
 }
 ZSTD_CCtx* compressor() { return thread_context<ZSTD_CCtx, ZSTD_createCCtx, ZSTD_freeCCtx>(); }
 ZSTD_DCtx* decompressor() { return thread_context<ZSTD_DCtx, ZSTD_createDCtx, ZSTD_freeDCtx>(); }
