@@ -1,7 +1,8 @@
 // What compiling a configuration costs: the work of one compile worker of a pool, with no device, again and again, each
-// configuration translated and assembled for itself. Prints milliseconds by stage, and what the process took of a processor.
+// configuration translated for itself, and assembled with as many as `--together` says. Prints milliseconds by stage, and what
+// the process took of a processor.
 //
-//   mneme_bench_compile_rate [--rounds N] [--architecture sm_90] DATABASE STATIC_HASH DYNAMIC_HASH AXIS ...
+//   mneme_bench_compile_rate [--rounds N] [--together N] [--architecture sm_90] DATABASE STATIC_HASH DYNAMIC_HASH AXIS ...
 //
 // An AXIS is written as for `mneme sweep --grid`.
 #include <sys/resource.h>
@@ -22,7 +23,7 @@ namespace mneme {
 namespace {
 
 struct Options {
-  unsigned rounds = 3;
+  unsigned rounds = 3, together = 1;
   std::string architecture = "sm_90";
   PoolSetup setup;
   std::vector<GridAxis> axes;
@@ -32,6 +33,7 @@ Result<Options> read_options(std::vector<std::string> words) {
   Options options;
   while (words.size() >= 2 && words[0].starts_with("--")) {
     if (words[0] == "--rounds") options.rounds = static_cast<unsigned>(std::atoi(words[1].c_str()));
+    if (words[0] == "--together") options.together = static_cast<unsigned>(std::atoi(words[1].c_str()));
     if (words[0] == "--architecture") options.architecture = words[1];
     words.erase(words.begin(), words.begin() + 2);
   }
@@ -79,12 +81,18 @@ Status measure(const Options& options) {
     const Processor processor;
     const auto begin = std::chrono::steady_clock::now();
     Hasher objects;
+    unsigned kept = 0;
     for (uint64_t i = 0; i < grid.size(); ++i) {
       MNEME_ASSIGN(const TranslatedCode translated, work->translate(grid.at(i)));
-      MNEME_ASSIGN(const AssembledCode assembled, work->assemble());
       add(translated.about);
-      add(assembled.description);
-      objects.add(std::string_view(assembled.description.at("digest").get_ref<const std::string&>()));
+      work->keep();
+      if (++kept < options.together && i + 1 < grid.size()) continue;
+      kept = 0;
+      for (const Result<AssembledCode>& assembled : work->assemble()) {
+        MNEME_TRY(assembled.status());
+        add(assembled->description);
+        objects.add(std::string_view(assembled->description.at("digest").get_ref<const std::string&>()));
+      }
     }
     const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
     fmt::print("{} configurations, each {:.3f} ms: ", grid.size(), passed.count() / static_cast<double>(grid.size()));

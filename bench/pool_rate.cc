@@ -30,15 +30,21 @@ class NoCompile final : public CompileWork {
     return TranslatedCode{digest_of(std::as_bytes(std::span(what_))).hex(),
                           {{"times", {{"prepare", 1e6}, {"optimise", 1e7}, {"codegen", 5e6}}}, {"specialised", Json::array()}}};
   }
-  Result<AssembledCode> assemble() override {
-    std::this_thread::sleep_for(takes_);
-    return AssembledCode{ByteVector(20000),
-                         {{"digest", digest_of(std::as_bytes(std::span(what_))).hex()}, {"times", {{"assemble", 2e7}}}}};
+  void keep() override { kept_.push_back(what_); }
+  std::vector<Result<AssembledCode>> assemble() override {
+    std::vector<Result<AssembledCode>> all;
+    for (const std::string& what : std::exchange(kept_, {})) {
+      std::this_thread::sleep_for(takes_);
+      all.push_back(AssembledCode{ByteVector(20000),
+                                  {{"digest", digest_of(std::as_bytes(std::span(what))).hex()}, {"times", {{"assemble", 2e7}}}}});
+    }
+    return all;
   }
 
  private:
   std::chrono::microseconds takes_;
   std::string what_;
+  std::vector<std::string> kept_;
 };
 
 // As much to tell as a real one, and when.

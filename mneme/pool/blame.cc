@@ -24,7 +24,7 @@ LostJobs divide_jobs(const PoolWorker& lost, const WorkerEnd& end) {
   LostJobs divided;
   divided.to_run_alone.assign(lost.awaited().begin(), lost.awaited().end());
   divided.to_give_again.assign(lost.jobs().begin(), lost.jobs().end());
-  divided.explained = lost.cause() == Cause::announced;
+  divided.explained = lost.cause() == Cause::announced || lost.is_joined();
   const bool to_charge = lost.is_running() || pool_ended_it(lost);
   if (lost.jobs().empty() || divided.explained || !to_charge) return divided;
   divided.explained = true;

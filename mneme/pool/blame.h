@@ -2,7 +2,7 @@
 //
 // A job is charged with whatever happens to the process from the moment it begins until the next job begins. A crash while the
 // object of a later job is being loaded is charged to that one, since what runs on a device crashes no process. No job is charged
-// where none was under way, or where the worker had sent the failure for which it ended.
+// where none was under way, where several were assembled together, or where the worker had sent the failure for which it ended.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,8 @@ inline constexpr unsigned kMostUnexplainedLosses = 3;
 // The jobs of a worker that was lost, each in one of these.
 struct LostJobs {
   std::optional<JobId> charged;
-  // Others that ran with it, whose results had not come. They are measured again, each alone, so that they are lost once at most.
+  // Others that ran with it, whose results had not come, or that are translated and not assembled. They are measured, or
+  // compiled, again, each alone, so that they are lost once at most.
   std::vector<JobId> to_run_alone;
   // Those that had not begun. They are given to another worker.
   std::vector<JobId> to_give_again;

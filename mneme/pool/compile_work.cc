@@ -1,6 +1,9 @@
 #include "mneme/pool/compile_work.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
 
 #include "mneme/base/activity.h"
 #include "mneme/compile/compile_key.h"
@@ -60,24 +63,47 @@ class RecordedCompileWork final : public CompileWork {
     return TranslatedCode{unite_same(), {{"times", times()}, {"specialised", specialised}}};
   }
 
-  Result<AssembledCode> assemble() override {
+  void keep() override { kept_.push_back({std::exchange(translations_, {}), std::exchange(object_of_, {})}); }
+
+  std::vector<Result<AssembledCode>> assemble() override {
     ActivityScope compiling(Activity::compiling);
-    CandidateCode code{{}, object_of_};
-    std::vector<std::vector<StageTime>> times;
-    std::string digest;
-    for (const Translation& translation : translations_) {
-      MNEME_ASSIGN(CompiledCode object, compiler_->assemble(translation));
-      times.push_back(object.times);
-      times.back().erase(times.back().begin(), times.back().begin() + static_cast<ptrdiff_t>(translation.times.size()));
-      digest += (digest.empty() ? "" : "+") + object.digest.hex();
-      code.objects.push_back(std::move(object));
+    std::vector<Translation> together;
+    for (Candidate& candidate : kept_) std::ranges::move(candidate.translations, std::back_inserter(together));
+    std::vector<Result<CompiledCode>> objects = compiler_->assemble_all(together);
+    std::vector<Result<AssembledCode>> all;
+    for (size_t begin = 0; const Candidate& candidate : std::exchange(kept_, {})) {
+      const size_t count = candidate.translations.size();
+      all.push_back(
+          code_of(candidate.object_of, std::span(together).subspan(begin, count), std::span(objects).subspan(begin, count)));
+      begin += count;
     }
-    for (uint32_t object : object_of_)
-      if (translations_.size() > 1) digest += fmt::format(" {}", object);
-    return AssembledCode{encode(code), {{"digest", digest}, {"times", stage_times(times)}}};
+    return all;
   }
 
  private:
+  // One configuration.
+  struct Candidate {
+    std::vector<Translation> translations;  // that differ
+    std::vector<uint32_t> object_of;        // by instance
+  };
+
+  static Result<AssembledCode> code_of(const std::vector<uint32_t>& object_of, std::span<const Translation> translations,
+                                       std::span<Result<CompiledCode>> objects) {
+    CandidateCode code{{}, object_of};
+    std::vector<std::vector<StageTime>> times;
+    std::string digest;
+    for (size_t i = 0; i < objects.size(); ++i) {
+      MNEME_ASSIGN(CompiledCode object, std::move(objects[i]));
+      times.push_back(object.times);
+      times.back().erase(times.back().begin(), times.back().begin() + static_cast<ptrdiff_t>(translations[i].times.size()));
+      digest += (digest.empty() ? "" : "+") + object.digest.hex();
+      code.objects.push_back(std::move(object));
+    }
+    for (uint32_t object : object_of)
+      if (objects.size() > 1) digest += fmt::format(" {}", object);
+    return AssembledCode{encode(code), {{"digest", digest}, {"times", stage_times(times)}}};
+  }
+
   // Of IR in the place of the recorded one translate() tells.
   Status check_block_of(const Configuration& configuration, const LaunchShape& shape) const {
     if (const ProgramCode* code = recorded_.code.program(configuration))
@@ -131,6 +157,7 @@ class RecordedCompileWork final : public CompileWork {
   std::unique_ptr<Compiler> compiler_;
   std::vector<Translation> translations_;  // of the last configuration
   std::vector<uint32_t> object_of_;        // by instance
+  std::vector<Candidate> kept_;
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ struct Job {
   bool cancelled = false;        // the caller has given it up
   bool told_to_stop = false;     // its device worker was sent StopJob
   unsigned losses = 0;           // how often its worker was lost before it began, for no known cause
-  bool alone = false;            // its result is to be sent before another job begins: a worker was lost that owed the result
+  bool alone =
+      false;  // it is assembled with no other, and its result is sent before another job begins: a worker was lost with it
 };
 
 // A key that two configurations share when the compiler is asked the same for both. It leaves out what only the launch, its

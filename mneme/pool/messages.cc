@@ -87,7 +87,9 @@ std::optional<FromWorker> read_from_any(const std::string& type, MessageMembers&
 
 std::optional<FromWorker> read_from_compiler(const std::string& type, MessageMembers& members,
                                              std::vector<Descriptor> descriptors) {
+  if (type == "translating") return TranslationBegan{members.number("id")};
   if (type == "translated") return read_translated(members);
+  if (type == "joined") return JobsJoined{members.number("id")};
   if (type == "assembled") return read_assembled(members, std::move(descriptors));
   if (type == "ended") return read_end(members, WorkerRole::compile);
   return std::nullopt;
@@ -107,7 +109,8 @@ std::optional<FromWorker> read_from_device(const std::string& type, MessageMembe
 }
 
 std::optional<ToWorker> read_to_worker(const std::string& type, MessageMembers& members, std::vector<Descriptor> descriptors) {
-  if (type == "compile") return CompileJob{members.number("id"), members.any("configuration"), members.flag("assemble")};
+  if (type == "compile")
+    return CompileJob{members.number("id"), members.any("configuration"), members.flag("assemble"), members.flag("alone")};
   if (type == "assemble") return AssembleAnswer{members.flag("assemble")};
   if (type == "measure")
     return MeasureJob{members.number("id"), members.any("configuration"), members.any("code"), first_of(descriptors),
@@ -136,7 +139,8 @@ Status send(Channel& channel, ToWorker message) {
             return channel.send({{"type", "compile"},
                                  {"id", job.id},
                                  {"configuration", std::move(job.configuration)},
-                                 {"assemble", job.assemble}});
+                                 {"assemble", job.assemble},
+                                 {"alone", job.alone}});
           },
           [&](AssembleAnswer& answer) { return channel.send({{"type", "assemble"}, {"assemble", answer.assemble}}); },
           [&](MeasureJob& job) {
@@ -175,6 +179,8 @@ Status send(Channel& channel, FromWorker message) {
                                 numbers_of(code.object));
           },
           [&](JobLoading& job) { return channel.send({{"type", "loading"}, {"id", job.id}}); },
+          [&](TranslationBegan& job) { return channel.send({{"type", "translating"}, {"id", job.id}}); },
+          [&](JobsJoined& jobs) { return channel.send({{"type", "joined"}, {"id", jobs.id}}); },
           [&](JobBegan& job) { return channel.send({{"type", "began"}, {"id", job.id}}); },
           [&](JobTimed& job) {
             Json times = Json::array();

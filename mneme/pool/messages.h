@@ -1,7 +1,8 @@
 // What the pool's program and its workers say to each other: one struct for each message, and one codec for all of them.
 //
 //   worker          gets                                  sends
-//   compile worker  CompileJob, AssembleAnswer            WorkerReady or WorkerRefused; CodeTranslated, CodeAssembled, JobEnded
+//   compile worker  CompileJob, AssembleAnswer            WorkerReady or WorkerRefused; TranslationBegan, CodeTranslated,
+//                                                         JobsJoined, CodeAssembled, JobEnded
 //   device worker   InstanceCopies, MeasureJob, StopJob   DeviceOpened, InstanceCopies, MaskLost; WorkerReady or WorkerRefused;
 //                                                         JobLoading, JobBegan, JobTimed, JobEnded, WorkerExhausted
 //   keeper          InstanceCopies                        nothing
@@ -57,6 +58,7 @@ struct CompileJob {
   JobId id = 0;
   nlohmann::json configuration;
   bool assemble = false;
+  bool alone = false;  // it is assembled together with no other
 };
 // To a compile worker, which has translated its job: whether it is to assemble it too.
 struct AssembleAnswer {
@@ -93,11 +95,20 @@ struct MaskLost {
 struct WorkerExhausted {
   std::string reason;
 };
+// The job begins on a compile worker. The jobs that the worker was given before it have ended, or are translated and will be
+// assembled.
+struct TranslationBegan {
+  JobId id = 0;
+};
 // A compile worker has translated its job, and waits for an AssembleAnswer unless CompileJob said `assemble`.
 struct CodeTranslated {
   JobId id = 0;
   std::string digest;    // of everything that the object will depend on
   nlohmann::json about;  // what a result says of the compilation: "times" by stage in ns, "specialised" by instance
+};
+// The compile worker assembles this job's code, and that of the jobs before it which it has translated, all together.
+struct JobsJoined {
+  JobId id = 0;
 };
 struct CodeAssembled {
   JobId id = 0;
@@ -123,8 +134,9 @@ struct JobEnded {
   JobId id = 0;
   PoolResult result;
 };
-using FromWorker = std::variant<WorkerReady, WorkerRefused, DeviceOpened, MaskLost, WorkerExhausted, InstanceCopies,
-                                CodeTranslated, CodeAssembled, JobLoading, JobBegan, JobTimed, JobEnded>;
+using FromWorker =
+    std::variant<WorkerReady, WorkerRefused, DeviceOpened, MaskLost, WorkerExhausted, InstanceCopies, TranslationBegan,
+                 CodeTranslated, JobsJoined, CodeAssembled, JobLoading, JobBegan, JobTimed, JobEnded>;
 
 // Send a message. Failures: those of Channel::send().
 Status send(Channel& channel, ToWorker message);

@@ -46,10 +46,11 @@ ObjectHandle some_memory() { return std::make_shared<Descriptor>(::memfd_create(
 
 TEST_F(MessagesTest, WhatIsSentToAWorkerArrives) {
   const Json configuration = {{"passes", "default<O3>"}};
-  const auto compile = to_worker_and_back(CompileJob{7, configuration, true});
+  const auto compile = to_worker_and_back(CompileJob{7, configuration, true, true});
   EXPECT_EQ(compile.id, 7u);
   EXPECT_EQ(compile.configuration, configuration);
   EXPECT_TRUE(compile.assemble);
+  EXPECT_TRUE(compile.alone);
   EXPECT_TRUE(to_worker_and_back(AssembleAnswer{true}).assemble);
   EXPECT_FALSE(to_worker_and_back(AssembleAnswer{false}).assemble);
   const auto measure = to_worker_and_back(MeasureJob{8, configuration, {{"digest", "ab"}}, some_memory(), true});
@@ -90,6 +91,8 @@ TEST_F(MessagesTest, WhatAWorkerSaysOfAJobArrives) {
   EXPECT_EQ(translated.id, 1u);
   EXPECT_EQ(translated.digest, "ab");
   EXPECT_EQ(translated.about["times"]["translate"], 5);
+  EXPECT_EQ(from_worker_and_back(WorkerRole::compile, TranslationBegan{4}).id, 4u);
+  EXPECT_EQ(from_worker_and_back(WorkerRole::compile, JobsJoined{5}).id, 5u);
   const auto assembled = from_worker_and_back(WorkerRole::compile, CodeAssembled{2, {{"digest", "cd"}}, some_memory()});
   EXPECT_EQ(assembled.id, 2u);
   EXPECT_EQ(assembled.description["digest"], "cd");

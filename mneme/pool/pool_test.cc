@@ -64,16 +64,24 @@ class FakeCompile final : public CompileWork {
     if (passes_ == "killed-compile") ::kill(::getpid(), SIGKILL);
     return TranslatedCode{"translation of " + code_of(passes_), {{"times", {{"translate", 5}}}}};
   }
-  Result<AssembledCode> assemble() override {
-    const std::string code = code_of(passes_);
+  void keep() override { kept_.push_back(passes_); }
+  std::vector<Result<AssembledCode>> assemble() override {
+    std::vector<Result<AssembledCode>> all;
+    for (const std::string& passes : std::exchange(kept_, {})) all.push_back(assemble(passes));
+    return all;
+  }
+
+ private:
+  static Result<AssembledCode> assemble(const std::string& passes) {
+    const std::string code = code_of(passes);
     if (code == "crash-assemble") std::abort();
     if (code == "no-digest") return AssembledCode{{}, {{"digest", 5}}};
     auto bytes = std::as_bytes(std::span(code));
     return AssembledCode{{bytes.begin(), bytes.end()}, {{"digest", digest_of_code(code).hex()}, {"assembled_by", ::getpid()}}};
   }
 
- private:
   std::string passes_;
+  std::vector<std::string> kept_;
 };
 
 // To whoever this process is connected with: a message of four bytes that are no message.

@@ -59,8 +59,8 @@ void PoolWorker::extend_to(PoolTime deadline) {
 
 bool PoolWorker::has(JobId job) const { return holds(jobs_, job) || holds(awaited_, job); }
 
-bool PoolWorker::has_room() const {
-  return state_ == State::serving && jobs_.size() < (role_ == WorkerRole::compile ? kCompileDepth : pace_.depth());
+bool PoolWorker::has_room(size_t compile_depth) const {
+  return state_ == State::serving && (role_ == WorkerRole::compile ? load() < compile_depth : jobs_.size() < pace_.depth());
 }
 
 void PoolWorker::give(JobId job, PoolTime now) {
@@ -75,12 +75,24 @@ void PoolWorker::begin(JobId job, PoolTime now) {
   awaited_.insert(awaited_.end(), jobs_.begin(), begun);
   jobs_.erase(jobs_.begin(), begun);
   began_ = true;
+  joined_ = false;
+}
+
+void PoolWorker::join(JobId job) {
+  const auto last = std::find(jobs_.begin(), jobs_.end(), job);
+  if (last != jobs_.end()) {
+    awaited_.insert(awaited_.end(), jobs_.begin(), last + 1);
+    jobs_.erase(jobs_.begin(), last + 1);
+  }
+  began_ = false;
+  joined_ = true;
 }
 
 PoolClock::duration PoolWorker::end(JobId job, PoolTime now) {
   if (!jobs_.empty() && jobs_.front() == job) began_ = false;
   std::erase(jobs_, job);
   std::erase(awaited_, job);
+  joined_ = joined_ && !awaited_.empty();
   return now - std::exchange(busy_since_, now);
 }
 

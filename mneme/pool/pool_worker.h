@@ -31,6 +31,7 @@ class JobPace {
   // A job has begun on the device.
   void job_began(PoolTime now);
   size_t depth() const;
+  bool is_known() const { return a_job_ != PoolClock::duration::zero(); }
 
  private:
   PoolTime last_began_ = {};
@@ -49,8 +50,9 @@ class PoolWorker {
     broken,       // it sent something that is no message, or closed its connection and went on
   };
 
-  // How many jobs a compile worker has at hand: the one under way and the next, for which it then need not wait.
-  static constexpr size_t kCompileDepth = 2;
+  // How many jobs a compile worker has at hand: at least the one under way and the next, for which it then need not wait; and as
+  // many at most as it assembles together.
+  static constexpr size_t kCompileDepth = 2, kMostCompileDepth = 8;
 
   PoolWorker(WorkerId id, WorkerRole role, int device, PoolTime deadline)
       : id_(id), role_(role), device_(device), deadline_(deadline) {}
@@ -81,21 +83,28 @@ class PoolWorker {
   // Jobs that it has been given and that have not run to their end, in order. The first is under way: on a compile worker always,
   // on a device worker once the job has begun there.
   const std::deque<JobId>& jobs() const { return jobs_; }
-  // Jobs of a device worker that have run, before those, and whose results are still to come.
+  // Jobs of a device worker that have run, before those, and whose results are still to come. Of a compile worker: that are
+  // translated, and to be assembled.
   const std::deque<JobId>& awaited() const { return awaited_; }
   bool has(JobId job) const;
   size_t load() const { return jobs_.size() + awaited_.size(); }
   // Whether the first of jobs() is under way.
-  bool is_running() const { return role_ == WorkerRole::compile || began_; }
+  bool is_running() const { return began_ || (role_ == WorkerRole::compile && !joined_); }
+  // Whether a compile worker assembles all of awaited() together.
+  bool is_joined() const { return joined_; }
   // The job whose object is being loaded while another runs; 0: none.
   JobId loading() const { return loading_; }
-  // Whether it may be given another job.
-  bool has_room() const;
+  // Whether it may be given another job; a compile worker has `compile_depth` at most.
+  bool has_room(size_t compile_depth = kCompileDepth) const;
+  // Whether it is a device worker that has run jobs, and takes them faster than they come.
+  bool is_short_of_jobs() const { return role_ == WorkerRole::device && pace_.is_known() && has_room(); }
 
   void give(JobId job, PoolTime now);  // behind the jobs that it has
   void set_loading(JobId job) { loading_ = job; }
-  // The job has begun on the device: those before it have run, and are awaited.
+  // The job has begun: those before it have run, or are translated, and are awaited.
   void begin(JobId job, PoolTime now);
+  // The compile worker assembles the job and those before it.
+  void join(JobId job);
   // Takes the job from the worker: it has ended, or goes on elsewhere. Returns how long the worker was busy since it got a first
   // job, or since the last call.
   PoolClock::duration end(JobId job, PoolTime now);
@@ -112,7 +121,7 @@ class PoolWorker {
   PoolTime deadline_;
 
   std::deque<JobId> jobs_, awaited_;
-  bool began_ = false;
+  bool began_ = false, joined_ = false;
   JobId loading_ = 0;
   JobPace pace_;
   PoolTime busy_since_ = {};  // while it has jobs

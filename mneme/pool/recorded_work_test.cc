@@ -49,7 +49,8 @@ class RecordedWorkTest : public ::testing::Test {
     auto translated = compile_->translate(configuration);
     EXPECT_TRUE(translated.ok()) << translated.status().to_string();
     about_ = translated->about;
-    auto code = compile_->assemble();
+    compile_->keep();
+    auto code = std::move(compile_->assemble()[0]);
     EXPECT_TRUE(code.ok()) << code.status().to_string();
     return std::move(*code);
   }
@@ -333,7 +334,8 @@ TEST(RecordedWorkWithoutIr, TakesTheProgramsOwnCode) {
   EXPECT_TRUE((*compile)->check_launch(configuration).ok());
   auto translated = (*compile)->translate(configuration);
   ASSERT_TRUE(translated.ok()) << translated.status().to_string();
-  auto code = (*compile)->assemble();
+  (*compile)->keep();
+  auto code = std::move((*compile)->assemble()[0]);
   ASSERT_TRUE(code.ok()) << code.status().to_string();
   const CandidateCode candidate = *decode_candidate_code(code->object);
   ASSERT_THAT(candidate.objects, SizeIs(1));
@@ -380,7 +382,8 @@ TEST(RecordedWorkWithoutIr, EachLaunchHasThePtxAssembledAsInTheProgram) {
   ASSERT_TRUE(compile.ok()) << compile.status().to_string();
   const auto objects = [&](const Configuration& configuration) {
     EXPECT_TRUE((*compile)->translate(configuration).ok());
-    auto code = (*compile)->assemble();
+    (*compile)->keep();
+    auto code = std::move((*compile)->assemble()[0]);
     return code.ok() ? decode_candidate_code(code->object)->object_of : std::vector<uint32_t>();
   };
   EXPECT_EQ(objects({}), (std::vector<uint32_t>{0, 1, 0}));
@@ -407,7 +410,8 @@ TEST(RecordedWorkWithIrAndACubin, AsBuiltIsTheCubin) {
     configuration.passes = passes;
     auto translated = (*compile)->translate(configuration);
     EXPECT_TRUE(translated.ok()) << translated.status().to_string();
-    auto code = (*compile)->assemble();
+    (*compile)->keep();
+    auto code = std::move((*compile)->assemble()[0]);
     EXPECT_TRUE(code.ok()) << code.status().to_string();
     return code.ok() ? decode_candidate_code(code->object)->objects.at(0).assembler : std::string();
   };

@@ -94,6 +94,8 @@ class Scheduler {
   template <typename OfJob>
   void handle(PoolWorker& worker, OfJob& message, PoolTime now);
   void handle(PoolWorker& worker, Job& job, CodeTranslated& message, PoolTime now);
+  void handle(PoolWorker& worker, Job& job, TranslationBegan& message, PoolTime now);
+  void handle(PoolWorker& worker, Job& job, JobsJoined& message, PoolTime now);
   void handle(PoolWorker& worker, Job& job, CodeAssembled& message, PoolTime now);
   void handle(PoolWorker& worker, Job& job, JobLoading& message, PoolTime now);
   void handle(PoolWorker& worker, Job& job, JobBegan& message, PoolTime now);

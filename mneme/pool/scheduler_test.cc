@@ -898,6 +898,51 @@ TEST_F(SchedulerTest, EachDeviceHasKeepersOfItsOwn) {
   EXPECT_THAT(sent_[of_second], SizeIs(2)) << "copies that were made anew go to the keeper that there is";
 }
 
+// Nobody knows which of them it was: each is compiled again with no other, and the one that does it again is charged.
+TEST_F(SchedulerTest, JobsThatWereAssembledTogetherAreCompiledAloneWhenTheirWorkerIsLost) {
+  options_.share = true;
+  open_ready();
+  const JobId first = submit("first"), second = submit("second"), third = submit("third");
+  const WorkerId lost = compiler();
+  receive(lost, TranslationBegan{first});
+  translate(first, "a");
+  receive(lost, TranslationBegan{second});
+  translate(second, "b");
+  receive(lost, JobsJoined{second});
+  end(lost, WorkerEnd{});
+  EXPECT_THAT(results_, testing::IsEmpty());
+  ASSERT_NE(compiler(), lost);
+  receive(compiler(), WorkerReady());
+  for (JobId job : {first, second}) {
+    const auto& sent = std::get<CompileJob>(sent_.at(compiler())[job == first ? 0 : 1]);
+    EXPECT_EQ(sent.id, job);
+    EXPECT_TRUE(sent.alone);
+  }
+  receive(compiler(), TranslationBegan{first});
+  translate(first, "a");
+  end(compiler(), WorkerEnd{});
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_EQ(results_[0].result.failure, Failure::compile_error);
+  receive(compiler(), WorkerReady());
+  EXPECT_EQ(std::get<CompileJob>(sent_.at(compiler())[0]).id, second);
+  EXPECT_FALSE(std::get<CompileJob>(sent_.at(compiler())[1]).alone);
+  EXPECT_EQ(std::get<CompileJob>(sent_.at(compiler())[1]).id, third);
+}
+
+TEST_F(SchedulerTest, AJobThatIsLostWhileItIsTranslatedIsChargedAndThoseBeforeItAreCompiledAgain) {
+  open_ready();
+  const JobId first = submit("first"), second = submit("second");
+  const WorkerId lost = compiler();
+  receive(lost, TranslationBegan{first});
+  translate(first, "a");
+  receive(lost, TranslationBegan{second});
+  end(lost, WorkerEnd{});
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_EQ(results_[0].result.configuration.passes, "second");
+  receive(compiler(), WorkerReady());
+  EXPECT_EQ(std::get<CompileJob>(sent_.at(compiler())[0]).id, first);
+}
+
 TEST_F(SchedulerTest, CompileWorkersGetNoCopies) {
   open_ready();
   receive(device(), InstanceCopies{0, std::make_shared<SharedCopies>()});

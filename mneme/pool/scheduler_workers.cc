@@ -107,6 +107,16 @@ void Scheduler::handle(PoolWorker& worker, Job& job, CodeTranslated& message, Po
   proceed(job, std::move(translated.next));
 }
 
+void Scheduler::handle(PoolWorker& worker, Job& job, TranslationBegan&, PoolTime now) {
+  worker.begin(job.id, now);
+  worker.extend_to(limits_.end_of_job(worker.role(), now));
+}
+
+void Scheduler::handle(PoolWorker& worker, Job& job, JobsJoined&, PoolTime now) {
+  worker.join(job.id);
+  worker.extend_to(limits_.end_of_job(worker.role(), now));
+}
+
 void Scheduler::handle(PoolWorker& worker, Job& job, CodeAssembled& message, PoolTime now) {
   if (worker.role() != WorkerRole::compile || job.code_digest.empty()) return kill(worker, Cause::broken, now);
   take_back(worker, job, now);
@@ -205,7 +215,10 @@ void Scheduler::return_jobs(const PoolWorker& lost, const WorkerEnd& end) {
   give_again(lost.role(), divided.to_give_again, divided.explained);
   for (JobId id : divided.to_run_alone)
     if (Job* job = find(id)) job->alone = true;
-  put_first(to_measure_, divided.to_run_alone);
+  if (lost.role() == WorkerRole::compile)
+    give_again(lost.role(), divided.to_run_alone, true);
+  else
+    put_first(to_measure_, divided.to_run_alone);
 }
 
 // Where the loss is explained there is an end to it: the job that was charged will not be given again.
@@ -269,11 +282,12 @@ void Scheduler::hand_out(PoolTime now) {
 }
 
 void Scheduler::give_to_compilers(PoolTime now) {
-  const size_t most_ahead = most_ahead_of_devices(compile_workers_, devices_.size());
+  const size_t depth = compile_depth(to_compile_.size(), compile_workers_, workers_);
+  const size_t most_ahead = most_ahead_of_devices(compile_workers_, devices_.size(), depth);
   size_t at_compilers = count_at_compilers(workers_);
   const auto may_compile = [&] { return !to_compile_.empty() && at_compilers + to_measure_.size() < most_ahead; };
   while (may_compile()) {
-    PoolWorker* worker = next_receiver(workers_, WorkerRole::compile);
+    PoolWorker* worker = next_receiver(workers_, WorkerRole::compile, depth);
     if (!worker) return;
     Job* job = nullptr;
     while (!job && may_compile()) {
@@ -281,7 +295,7 @@ void Scheduler::give_to_compilers(PoolTime now) {
       if (next && needs_compiler(*next)) job = next;
     }
     if (!job) return;
-    give(*worker, *job, CompileJob{job->id, job->json, !sharing_.is_on()}, now);
+    give(*worker, *job, CompileJob{job->id, job->json, !sharing_.is_on(), job->alone}, now);
     ++at_compilers;
   }
 }

@@ -20,7 +20,7 @@ struct PoolSetup {
 };
 
 // The version of the messages between workers and the program that starts them. Every change of a message raises it.
-inline constexpr int kWorkerProtocol = 5;
+inline constexpr int kWorkerProtocol = 6;
 // incompatible: `message`, the first to a worker's process, is from a program with another version.
 Status check_protocol(const nlohmann::json& message);
 

@@ -134,6 +134,11 @@ std::vector<JobId> Sharing::compilation_failed(const Job& job, const PoolResult&
 
 std::vector<JobId> Sharing::compilation_lost(const Job& job) {
   if (!share_) return {};
+  if (!job.code_digest.empty()) {
+    Code& code = codes_[job.code_digest];
+    code.assembling = false;
+    return std::exchange(code.waiting, {});
+  }
   Translation& translation = translations_[job.compile_key];
   translation.under_way = false;
   return std::exchange(translation.waiting, {});

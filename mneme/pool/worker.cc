@@ -3,13 +3,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <deque>
 #include <limits>
-#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "mneme/pool/messages.h"
 #include "mneme/process/last_words.h"
@@ -74,8 +76,10 @@ class Orders {
     return job;
   }
   Result<bool> whether_to_assemble() {
-    while (!assemble_) MNEME_TRY(receive());
-    return *std::exchange(assemble_, std::nullopt);
+    while (assemble_.empty()) MNEME_TRY(receive());
+    const bool assemble = assemble_.front();
+    assemble_.pop_front();
+    return assemble;
   }
   // Whether next() need not wait.
   bool any() {
@@ -101,38 +105,86 @@ class Orders {
     MNEME_ASSIGN(ToWorker decoded, decode_to_worker(std::move(message)));
     if (auto* job = std::get_if<JobMessage>(&decoded)) waiting_.push_back(std::move(*job));
     if (const auto* stop = std::get_if<StopJob>(&decoded)) stop_.insert(stop->id);
-    if (const auto* answer = std::get_if<AssembleAnswer>(&decoded)) assemble_ = answer->assemble;
+    if (const auto* answer = std::get_if<AssembleAnswer>(&decoded)) assemble_.push_back(answer->assemble);
     return {};
   }
 
   Channel channel_;
   std::deque<JobMessage> waiting_;
   std::set<JobId> stop_;
-  std::optional<bool> assemble_;
+  std::deque<bool> assemble_;
 };
 
-Status compile_one(Orders<CompileJob>& orders, CompileWork& work, const CompileJob& job) {
-  Channel& channel = orders.channel();
-  const auto fail = [&](Failure failure, const Status& why) {
-    return send(channel, JobEnded{job.id, failed(failure, why.to_string())});
-  };
-  auto configuration = configuration_from_json(job.configuration);
-  if (!configuration.ok()) return fail(Failure::compile_error, configuration.status());
-  if (Status launch = work.check_launch(*configuration); !launch.ok()) return fail(Failure::invalid_launch, launch);
-  auto translated = work.translate(*configuration);
-  if (!translated.ok()) return fail(Failure::compile_error, translated.status());
-  MNEME_TRY(send(channel, CodeTranslated{job.id, std::move(translated->digest), std::move(translated->about)}));
-  bool assemble = job.assemble;
-  if (!assemble) {
-    MNEME_ASSIGN(assemble, orders.whether_to_assemble());
+// What one translation after another leaves is assembled together: as soon as no other job is at hand, and else when there is
+// enough. The first is assembled at once, since a device may be waiting for it, and then twice as many each time.
+class CompileJobs {
+ public:
+  CompileJobs(Channel channel, CompileWork& work) : orders_(std::move(channel)), work_(work) {}
+
+  // Until the connection ends.
+  void serve() {
+    for (;;) {
+      auto job = orders_.next();
+      if (!job.ok() || !serve(*job).ok()) return;
+    }
   }
-  if (!assemble) return {};
-  auto code = work.assemble();
-  if (!code.ok()) return fail(Failure::compile_error, code.status());
-  auto memory = put_in_memory(code->object);
-  if (!memory.ok()) return fail(Failure::worker_lost, memory.status());
-  return send(channel, CodeAssembled{job.id, std::move(code->description), std::make_shared<Descriptor>(std::move(*memory))});
-}
+
+ private:
+  static constexpr size_t kMostTogether = 8;
+
+  Status serve(const CompileJob& job) {
+    if (job.alone) MNEME_TRY(assemble_kept());
+    LastWords::begin_job();
+    MNEME_TRY(send(orders_.channel(), TranslationBegan{job.id}));
+    MNEME_TRY(translate(job));
+    if (kept_.size() < enough_ && !job.alone && orders_.any()) return {};
+    return assemble_kept();
+  }
+
+  Status translate(const CompileJob& job) {
+    auto configuration = configuration_from_json(job.configuration);
+    if (!configuration.ok()) return fail(job.id, Failure::compile_error, configuration.status());
+    if (Status launch = work_.check_launch(*configuration); !launch.ok()) return fail(job.id, Failure::invalid_launch, launch);
+    auto translated = work_.translate(*configuration);
+    if (!translated.ok()) return fail(job.id, Failure::compile_error, translated.status());
+    MNEME_TRY(send(orders_.channel(), CodeTranslated{job.id, std::move(translated->digest), std::move(translated->about)}));
+    bool assemble = job.assemble;
+    if (!assemble) {
+      MNEME_ASSIGN(assemble, orders_.whether_to_assemble());
+    }
+    if (!assemble) return {};
+    work_.keep();
+    kept_.push_back(job.id);
+    return {};
+  }
+
+  Status assemble_kept() {
+    if (kept_.empty()) return {};
+    if (kept_.size() > 1) MNEME_TRY(send(orders_.channel(), JobsJoined{kept_.back()}));
+    enough_ = std::min(2 * enough_, kMostTogether);
+    const std::vector<JobId> jobs = std::exchange(kept_, {});
+    std::vector<Result<AssembledCode>> all = work_.assemble();
+    for (size_t i = 0; i < jobs.size(); ++i) MNEME_TRY(send_code(jobs[i], std::move(all[i])));
+    return {};
+  }
+
+  Status send_code(JobId id, Result<AssembledCode> code) {
+    if (!code.ok()) return fail(id, Failure::compile_error, code.status());
+    auto memory = put_in_memory(code->object);
+    if (!memory.ok()) return fail(id, Failure::worker_lost, memory.status());
+    return send(orders_.channel(),
+                CodeAssembled{id, std::move(code->description), std::make_shared<Descriptor>(std::move(*memory))});
+  }
+
+  Status fail(JobId id, Failure failure, const Status& why) {
+    return send(orders_.channel(), JobEnded{id, failed(failure, why.to_string())});
+  }
+
+  Orders<CompileJob> orders_;
+  CompileWork& work_;
+  std::vector<JobId> kept_;  // translated, and to be assembled
+  size_t enough_ = 1;
+};
 
 // A job as far as it needs no device.
 struct DeviceJob {
@@ -264,13 +316,7 @@ Status announce(Channel& channel, const DeviceProperties& device) {
 
 void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work) {
   if (!greet(channel, work)) return;
-  Orders<CompileJob> orders(std::move(channel));
-  for (;;) {
-    auto job = orders.next();
-    if (!job.ok()) return;
-    LastWords::begin_job();
-    if (Status status = compile_one(orders, **work, *job); !status.ok()) return;
-  }
+  CompileJobs(std::move(channel), **work).serve();
 }
 
 void serve_device(Channel channel, Result<std::unique_ptr<DeviceWork>> work) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
@@ -27,14 +28,17 @@ struct AssembledCode {
 };
 
 // Compiles one configuration after another, each in two steps, so that configurations which end in the same code are assembled
-// once.
+// once, and that several can be assembled together.
 class CompileWork {
  public:
   virtual ~CompileWork() = default;
   // Why the configuration has no launch that any device could run; ok: compile it.
   virtual Status check_launch(const Configuration&) { return {}; }
   virtual Result<TranslatedCode> translate(const Configuration& configuration) = 0;
-  virtual Result<AssembledCode> assemble() = 0;  // what was translated last
+  // Keeps what was translated last for assemble(); what is not kept is forgotten with the next translation.
+  virtual void keep() = 0;
+  // Assembles all that was kept, each as it would be alone, in order. Nothing is kept any more then.
+  virtual std::vector<Result<AssembledCode>> assemble() = 0;
 };
 
 // Measures one configuration after another on a device.

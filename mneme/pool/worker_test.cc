@@ -132,9 +132,17 @@ class ScriptedCompiling final : public CompileWork {
     assembling_ = failing(configuration, "assemble");
     return TranslatedCode{configuration.passes, Json::object()};
   }
-  Result<AssembledCode> assemble() override {
-    MNEME_TRY(Status(assembling_));
-    return AssembledCode{ByteVector(5, std::byte{7}), {{"digest", "x"}}};
+  void keep() override { kept_.push_back(assembling_); }
+  std::vector<Result<AssembledCode>> assemble() override {
+    std::vector<Result<AssembledCode>> all;
+    for (Status& status : kept_) {
+      if (status.ok())
+        all.push_back(AssembledCode{ByteVector(5, std::byte{7}), {{"digest", "x"}}});
+      else
+        all.push_back(std::move(status));
+    }
+    kept_.clear();
+    return all;
   }
 
  private:
@@ -142,12 +150,14 @@ class ScriptedCompiling final : public CompileWork {
     return configuration.passes == step ? error(Code::invalid_argument, "not today") : Status();
   }
   Status assembling_;
+  std::vector<Status> kept_;
 };
 
 struct CompileStep {
   std::string passes;
   bool at_once = true;    // it is assembled without being asked about
   bool if_asked = false;  // else the answer
+  bool alone = false;
 };
 
 // What a compile worker says of jobs that it is given at once, until the last has ended.
@@ -157,7 +167,7 @@ std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) 
   for (const CompileStep& job : jobs) {
     Configuration configuration;
     configuration.passes = job.passes;
-    EXPECT_TRUE(send(ends.first, CompileJob{++last, to_json(configuration), job.at_once}).ok());
+    EXPECT_TRUE(send(ends.first, CompileJob{++last, to_json(configuration), job.at_once, job.alone}).ok());
     if (!job.at_once) EXPECT_TRUE(send(ends.first, AssembleAnswer{job.if_asked}).ok());
   }
   std::thread worker([&] { serve_compile(std::move(ends.second), std::unique_ptr<CompileWork>(new ScriptedCompiling)); });
@@ -166,6 +176,7 @@ std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) 
     auto message = ends.first.receive();
     if (!message.ok()) break;
     const FromWorker decoded = *decode_from_worker(WorkerRole::compile, std::move(*message));
+    if (const auto* job = std::get_if<JobsJoined>(&decoded)) told.push_back(fmt::format("joined {}", job->id));
     if (const auto* job = std::get_if<CodeTranslated>(&decoded)) told.push_back(fmt::format("translated {}", job->id));
     if (const auto* job = std::get_if<CodeAssembled>(&decoded)) {
       told.push_back(fmt::format("assembled {}", job->id));
@@ -187,6 +198,20 @@ TEST(CompileWorker, EachStepThatFailsIsToldByItsKind) {
   EXPECT_THAT(told_by_compiler({{"launch"}, {"translate"}, {"assemble"}, {"right"}}),
               ElementsAre("invalid_launch 1: invalid_argument: not today", "compile_error 2: invalid_argument: not today",
                           "translated 3", "compile_error 3: invalid_argument: not today", "translated 4", "assembled 4"));
+}
+
+// The first at once, for which a device may wait; then what is at hand, at most twice as many each time.
+TEST(CompileWorker, WhatIsAtHandIsAssembledTogether) {
+  EXPECT_THAT(told_by_compiler({{"a"}, {"b"}, {"c"}, {"assemble"}, {"d"}, {"translate"}, {"e"}}),
+              ElementsAre("translated 1", "assembled 1", "translated 2", "translated 3", "joined 3", "assembled 2", "assembled 3",
+                          "translated 4", "translated 5", "compile_error 6: invalid_argument: not today", "translated 7",
+                          "joined 7", "compile_error 4: invalid_argument: not today", "assembled 5", "assembled 7"));
+}
+
+TEST(CompileWorker, WhatIsToBeAloneIsAssembledWithNoOther) {
+  EXPECT_THAT(told_by_compiler({{"a"}, {"b"}, {.passes = "c", .alone = true}, {"d"}}),
+              ElementsAre("translated 1", "assembled 1", "translated 2", "assembled 2", "translated 3", "assembled 3",
+                          "translated 4", "assembled 4"));
 }
 
 TEST(CompileWorker, EachTranslationHasItsOwnAnswer) {

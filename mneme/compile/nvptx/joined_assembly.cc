@@ -58,8 +58,7 @@ std::string log_of(llvm::StringRef log, const std::string& joined_name, llvm::St
 
 std::vector<Result<Assembled>> JoinedAssembly::assemble(std::span<const AssembleRequest> requests) {
   Results results(requests.size());
-  for (std::vector<size_t>& group : groups_of(requests))
-    if (group.size() > 1) join(requests, std::move(group), results);
+  for (std::vector<size_t>& group : groups_of(requests)) join(requests, std::move(group), results);
   std::vector<Result<Assembled>> all;
   for (size_t i = 0; i < requests.size(); ++i)
     all.push_back(results[i] ? std::move(*results[i]) : assembler_.assemble(requests[i]));
