@@ -18,7 +18,10 @@ namespace {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   [[maybe_unused]] int ignored = ::nice(5);  // as compile workers are
   auto work = create_compile_work(recorded, kind, architecture_without_device(kind, recorded.kernel.arch));
-  while (work.ok() && (*work)->translate(Configuration()).ok() && (*work)->assemble().ok()) continue;
+  while (work.ok() && (*work)->translate(Configuration()).ok()) {
+    (*work)->keep();
+    if (!(*work)->assemble()[0].ok()) break;
+  }
   ::_exit(1);
 }
 
