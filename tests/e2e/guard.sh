@@ -93,6 +93,20 @@ for signal in TERM HUP; do
   ended "$child"
 done
 
+# While threads read the pages of memory, from a disk that does not answer: reading has no limit, and can be ended.
+compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
+expect 0 mneme record -rdb vecadd.db --device cpu --max 1 -- ./vecadd 1000000
+MISBEHAVE=read LD_PRELOAD=$PWD/misbehaving.so mneme replay --device cpu -rdb vecadd.db/[0-9a-f]*.json --load-timeout 0.5 >out 2>err &
+child=$(child_of $!)
+sleep 1.5
+[ -e "/proc/$child" ] || fail "a replay that reads was ended: $(cat err)"
+[ "$(ls "/proc/$child/task" | wc -l)" -ge 2 ] || fail "no thread reads"
+kill -TERM $!
+status=0
+wait $! || status=$?
+[ "$status" = 143 ] || fail "status $status after SIGTERM"
+ended "$child"
+
 # Ctrl-C: a background process of a script ignores SIGINT, so this one is started with it in force.
 expect 130 python3 - "$kernel" <<'P'
 import signal, subprocess, sys, time
