@@ -248,9 +248,9 @@ class Device {
   // reach it too. invalid_argument: address or size is no multiple of kHostPage, or the size is 0. unavailable, with the owner:
   // the range is taken in this process. unsupported: the device sees the memory at another address.
   virtual Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) = 0;
-  // Allocates host memory for Stream::gather() and copy_to_device_later(), which kernels reach at the same address. Not zeroed. It
-  // takes some half a second a GiB on a GPU. exhausted: there is not enough, or the system lets none be pinned. invalid_argument:
-  // the size is 0.
+  // Allocates host memory for Stream::gather() and copy_to_device_later(), which kernels reach at the same address. Not zeroed.
+  // It takes some half a second a GiB on a GPU. exhausted: there is not enough, or the system lets none be pinned.
+  // invalid_argument: the size is 0.
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(Bytes size);
   // Allocates device memory at any address, for the caller's own buffers, such as copies of recorded memory. exhausted: there
   // is not enough. Memory of 0 bytes has an address of its own on a GPU, and is invalid_argument where device memory is host

@@ -1,9 +1,10 @@
 // The hooks of the CUDA driver's functions that load code, for interposers at the driver: they keep a registry.
 //
 // What is loaded is kept by its bytes until it is unloaded, and read when one of its kernels is first launched.
-// DriverImages<Front> needs of the interposer's Front, as static functions: real(slot), the driver's own function; find(name), one
-// that has no slot, or null; registry(); on_load(), called when code was loaded; on_unload(), when kernels may have come to be others; on_module(handle), of a module,
-// which lives no longer than the current context; on_library(handle) and on_library_unload(handle).
+// DriverImages<Front> needs of the interposer's Front, as static functions: real(slot), the driver's own function; find(name),
+// one that has no slot, or null; registry(); on_load(), called when code was loaded; on_unload(), when kernels may have come to
+// be others; on_module(handle), of a module, which lives no longer than the current context; on_library(handle) and
+// on_library_unload(handle).
 #pragma once
 
 #include <cuda.h>

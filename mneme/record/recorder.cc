@@ -397,6 +397,7 @@ void Recorder::renew(Vendor& vendor, int ordinal) {
   const Status status = [&]() -> Status {
     MNEME_ASSIGN(renewed->device, environment_.open_device(vendor.device_kind(), ordinal));
     MNEME_ASSIGN(renewed->stream, renewed->device->create_stream());
+    renewed->states = std::make_unique<StateCapture>(*renewed->device, staging_.ring_piece, writers_);
     return {};
   }();
   if (!status.ok()) return end(status.with_context("opening a device again whose primary context was reset"));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mneme/base/log.h"
+#include "mneme/base/shown.h"
 #include "mneme/record/reachable_memory.h"
 #include "mneme/record/recorder_state.h"
 
@@ -117,7 +118,8 @@ Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKerne
     if (place.status().code() == Code::not_found && kernel.record.level != CodeLevel::ir)
       continue;  // the loader keeps no variable that no code uses
     if (!place.ok())
-      return place.status().with_context(fmt::format("finding the variable {} of {}", global.info.name, kernel.display_name()));
+      return place.status().with_context(
+          fmt::format("finding the variable {} of {}", global.info.name, shown(kernel.display_name())));
     if (place->size.count != 0) globals.push_back({global.info.name, place->address, place->size});
   }
   return globals;
@@ -605,7 +607,7 @@ NotRecorded Recorder::failure(const Publication* publication, const RecordableKe
     selection_.change();
     return NotRecorded::damaged_file;
   }
-  end(status.with_context("recording " + kernel.display_name()));
+  end(status.with_context("recording " + shown(kernel.display_name())));
   return NotRecorded::ended;
 }
 

@@ -89,26 +89,6 @@ class StateCapture::DeviceSource final : public Source {
   Stream& stream_;
 };
 
-// A variable lies in the context that its code was loaded into, which need not be the stream's. All of it is read.
-class StateCapture::VariableSource final : public Source {
- public:
-  VariableSource(Stream& stream, Vendor* vendor) : stream_(stream), vendor_(vendor) {}
-  Status read(MutableByteSpan to, std::span<const MemoryRange> from) override {
-    for (const MemoryRange& range : from) {
-      const MutableByteSpan part = to.first(range.size.count);
-      MNEME_TRY(vendor_ ? vendor_->read_variable(stream_, part, range.address) : stream_.copy_to_host(part, range.address));
-      to = to.subspan(range.size.count);
-    }
-    return {};
-  }
-  Status hash(std::span<uint64_t>, std::span<const MemoryRange>) override { return {}; }
-  std::optional<uint64_t> zero_hash() override { return std::nullopt; }
-
- private:
-  Stream& stream_;
-  Vendor* vendor_;
-};
-
 class StateCapture::HostSource final : public Source {
  public:
   Status read(MutableByteSpan to, std::span<const MemoryRange> from) override {
@@ -163,7 +143,8 @@ Status StateCapture::copy_pages(Source& source, std::span<const Page> pages, Pub
       const MemoryRange& page = pages[0].range;
       size += page.size;
       batch.pages.push_back({page.size.count, pages[0].digest});
-      if (!ranges.empty() && ranges.back().end() == page.address)
+      // What lies beside it may be another allocation, and a copy of both at once be refused.
+      if (!ranges.empty() && !pages[0].is_first && ranges.back().end() == page.address)
         ranges.back().size += page.size;
       else
         ranges.push_back(page);
@@ -202,7 +183,7 @@ Status StateCapture::capture_allocations(Source& source, const std::vector<Memor
         known.digests[i] = zero_digest();
         some_zeros = true;
       } else {
-        changed.push_back({page, &known.digests[i]});
+        changed.push_back({page, &known.digests[i], i == 0});
       }
     }
   }
@@ -237,16 +218,30 @@ Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& 
   lost_host_memory_ = status.code() == Code::not_found;
   MNEME_TRY(std::move(status));
 
-  VariableSource variables(stream, memory.vendor);
-  std::vector<Page> pages;
+  return read_variables(stream, publication);
+}
+
+// A variable lies in the context that its code was loaded into, which need not be the stream's, and is small: each is read whole,
+// by itself, into memory of its own.
+Status StateCapture::read_variables(Stream& stream, Publication& publication) {
+  const Timed timed(cost_.copying);
   globals_.clear();
-  for (const CapturedGlobal& global : memory.globals) {
+  for (const CapturedGlobal& global : memory_.globals) {
     Region& region = globals_.emplace_back(Region{Region::Kind::global, global.address, global.size, global.name, {}});
     region.pages.resize(page_count(region.range()));
+    PageBatch batch;
+    batch.lent = true;
+    batch.bytes = std::shared_ptr<std::byte[]>(new std::byte[global.size.count]);
+    const MutableByteSpan bytes(batch.bytes.get(), global.size.count);
+    MNEME_TRY(memory_.vendor ? memory_.vendor->read_variable(stream, bytes, global.address)
+                             : stream.copy_to_host(bytes, global.address));
     // The vector inside stays where it is when globals_ grows.
-    for (uint64_t i = 0; i < region.pages.size(); ++i) pages.push_back({page_extent(region.range(), i), &region.pages[i]});
+    for (uint64_t i = 0; i < region.pages.size(); ++i)
+      batch.pages.push_back({page_extent(region.range(), i).size.count, &region.pages[i]});
+    cost_.copied += global.size;
+    MNEME_TRY(publication.put(std::move(batch)));
   }
-  return copy_pages(variables, pages, publication);
+  return {};
 }
 
 Status StateCapture::finish(Publication& publication) {

@@ -79,13 +79,14 @@ class StateCapture {
   struct Page {
     MemoryRange range;
     Digest* digest;
+    bool is_first;  // of its allocation
   };
 
   class Source;  // where pages are read from: the device or the host
   class DeviceSource;
   class HostSource;
-  class VariableSource;
   Status capture_allocations(Source& source, const std::vector<MemoryRange>& allocations, Publication& publication);
+  Status read_variables(Stream& stream, Publication& publication);
   Status copy_pages(Source& source, std::span<const Page> pages, Publication& publication);
   Status put_zeros(Publication& publication);
   std::optional<uint64_t> hash_zeros(Stream& stream);
