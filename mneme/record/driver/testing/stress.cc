@@ -102,6 +102,7 @@ void run(const Program& program, unsigned seed) {
       case 5: {
         if (pick(8) != 0) break;
         CUgraph graph = nullptr;
+        stream = program.streams[seed];  // that no other thread captures
         call<CUresult(CUstream, CUstreamCaptureMode)>("cuStreamBeginCapture_v2", stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
         if (!memory.empty()) launch(kernel, memory[pick(memory.size())].address, stream);
         call<decltype(::cuStreamEndCapture)>("cuStreamEndCapture", stream, &graph);
