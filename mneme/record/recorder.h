@@ -242,6 +242,7 @@ class Recorder {
   Status keep_reachable(Capture& capture);
   Status capture_epilogue(Capture& capture);
   void commit(Captured& captured);
+  bool disk_is_short() const;
   bool is_in_flight(const InstanceRecord& instance);
   NotRecorded failed_commit(Captured& captured, const Status& status);
   std::shared_ptr<Profile> current_profile();

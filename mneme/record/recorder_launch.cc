@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <future>
 #include <map>
 #include <thread>
@@ -476,8 +477,16 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   capture.reset();
   const auto begin = std::chrono::steady_clock::now();
   commits_.wait_for_room();
-  if (options_.max_bytes) commits_.wait();
+  if (options_.max_bytes || disk_is_short()) commits_.wait();
   if (environment_.report) environment_.report->waiting += nanoseconds_of(std::chrono::steady_clock::now() - begin);
+}
+
+// Where little is left, later launches would take it from those before them, and none would be whole.
+bool Recorder::disk_is_short() const {
+  constexpr Bytes kLittle{64 << 20};
+  std::error_code failed;
+  const auto space = std::filesystem::space(options_.database, failed);
+  return !failed && space.available < kLittle.count;
 }
 
 bool Recorder::is_in_flight(const InstanceRecord& instance) {
