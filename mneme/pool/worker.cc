@@ -135,6 +135,7 @@ class CompileJobs {
   Status serve(const CompileJob& job) {
     if (job.alone) MNEME_TRY(assemble_kept());
     LastWords::begin_job();
+    began_ = job.id;
     MNEME_TRY(send(orders_.channel(), TranslationBegan{job.id}));
     MNEME_TRY(translate(job));
     if (kept_.size() < enough_ && !job.alone && orders_.any()) return {};
@@ -160,7 +161,8 @@ class CompileJobs {
 
   Status assemble_kept() {
     if (kept_.empty()) return {};
-    if (kept_.size() > 1) MNEME_TRY(send(orders_.channel(), JobsJoined{kept_.back()}));
+    // A crash is that of the job which began last, if nothing else is said.
+    if (kept_.size() > 1 || kept_[0] != began_) MNEME_TRY(send(orders_.channel(), JobsJoined{kept_.back()}));
     enough_ = std::min(2 * enough_, kMostTogether);
     const std::vector<JobId> jobs = std::exchange(kept_, {});
     std::vector<Result<AssembledCode>> all = work_.assemble();
@@ -183,6 +185,7 @@ class CompileJobs {
   Orders<CompileJob> orders_;
   CompileWork& work_;
   std::vector<JobId> kept_;  // translated, and to be assembled
+  JobId began_ = 0;          // the job whose translation began last
   size_t enough_ = 1;
 };
 
