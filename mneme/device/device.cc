@@ -1,7 +1,6 @@
 #include "mneme/device/device.h"
 
 #include <algorithm>
-#include <new>
 
 #include "mneme/device/backend.h"
 #include "mneme/device/host_memory.h"

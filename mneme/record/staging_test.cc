@@ -19,6 +19,12 @@ class ClosedDisk {
     open_ = true;
     changed_.notify_all();
   }
+  std::thread open_soon() {
+    return std::thread([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      open();
+    });
+  }
 
  private:
   void wait() {
@@ -92,10 +98,7 @@ TEST(Staging, TheEndWaitsForWhatIsInFlight) {
   program.goes_on = true;
   int* data = program.allocate<int>(1000);
   program.launch(program.increment, data, 1000);
-  std::thread opens([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    disk.open();
-  });
+  std::thread opens = disk.open_soon();
   recorder()->finish();
   EXPECT_EQ(program.report_now().instances, 1u);
   opens.join();
@@ -110,10 +113,7 @@ TEST(Staging, ALaunchThatIsInFlightIsNotRecordedTwice) {
   program.goes_on = true;
   int* data = program.allocate<int>(1000);
   program.launch(program.increment, data, 0);
-  std::thread opens([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    disk.open();
-  });
+  std::thread opens = disk.open_soon();
   program.launch(program.increment, data, 0);
   opens.join();
   EXPECT_EQ(program.instances().size(), 1u);
@@ -235,10 +235,7 @@ TEST(Staging, NothingIsBeingStoredWhenTheProgramForks) {
   program.goes_on = true;
   int* data = program.allocate<int>(1000);
   program.launch(program.increment, data, 1000);
-  std::thread opens([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    disk.open();
-  });
+  std::thread opens = disk.open_soon();
   recorder()->before_fork();
   EXPECT_EQ(program.report_now().instances, 1u);
   recorder()->after_fork_in_parent();

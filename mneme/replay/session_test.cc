@@ -278,9 +278,8 @@ TEST_F(SessionTest, WhatIsReadIsNotMasked) {
   EXPECT_EQ(result.masked_bytes, Bytes());
 }
 
-// A kernel that sets p[i] to 3 * i, when its blocks have 256 threads; recorded when all had been set already.
-TEST_F(SessionTest, AMissingWriteOfWhatWasRightBeforeIsNotVerified) {
-  before_ = after_;
+// A kernel that sets p[i] to 3 * i, when its blocks have 256 threads.
+std::string ir_of_usual_blocks() {
   std::string ir = scale_ir();
   const auto replace = [&](const std::string& from, const std::string& to) { ir.replace(ir.find(from), from.size(), to); };
   replace("%v = load float, ptr %at", "%v = uitofp i32 %i to float");
@@ -288,6 +287,13 @@ TEST_F(SessionTest, AMissingWriteOfWhatWasRightBeforeIsNotVerified) {
   br i1 %usual, label %write, label %end
 write:
   store float %r, ptr %at)");
+  return ir;
+}
+
+// Recorded when all had been set already.
+TEST_F(SessionTest, AMissingWriteOfWhatWasRightBeforeIsNotVerified) {
+  before_ = after_;
+  const std::string ir = ir_of_usual_blocks();
   auto session = prepare(ir);
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   ReplayResult result = (*session)->replay({});
@@ -354,13 +360,7 @@ TEST_F(SessionTest, AMaskIsLookedForOnceWhereThereIsACache) {
 // A known mask finds what a new one finds.
 TEST_F(SessionTest, AMissingWriteIsFoundByAKnownMaskToo) {
   before_ = after_;
-  std::string ir = scale_ir();
-  const auto replace = [&](const std::string& from, const std::string& to) { ir.replace(ir.find(from), from.size(), to); };
-  replace("%v = load float, ptr %at", "%v = uitofp i32 %i to float");
-  replace("  store float %r, ptr %at", R"(  %usual = icmp eq i32 %width, 256
-  br i1 %usual, label %write, label %end
-write:
-  store float %r, ptr %at)");
+  const std::string ir = ir_of_usual_blocks();
   Configuration other;
   other.block.x = 128;
   other.grid.x = (kCount + 127) / 128;

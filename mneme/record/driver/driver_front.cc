@@ -65,26 +65,19 @@ DriverFront& front() {
 
 Status DriverFront::attach(mneme_driver_table& table) {
   static Functions functions;
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(table.library, name));
-  };
-  const auto need = [&](const char* name, auto& function) -> Status {
-    find(name, function);
-    if (function) return {};
-    return error(Code::unavailable, "the CUDA driver has no function {}: install a newer one", name);
-  };
-#define MNEME_NEED(name) MNEME_TRY(need(MNEME_QUOTE(name), functions.name));
-#define MNEME_FIND(name) find(MNEME_QUOTE(name), functions.name);
+  const DriverSymbols symbols(table.library);
+#define MNEME_NEED(name) MNEME_TRY(symbols.need(MNEME_QUOTE(name), functions.name));
+#define MNEME_FIND(name) symbols.find(MNEME_QUOTE(name), functions.name);
   MNEME_OWN_CALLS(MNEME_NEED)
   MNEME_LATER_CALLS(MNEME_FIND)
 #undef MNEME_NEED
 #undef MNEME_FIND
-  MNEME_TRY(need("cuEventDestroy_v2", functions.destroy_event));
-  MNEME_TRY(need("cuCtxPushCurrent_v2", functions.push_current));
-  MNEME_TRY(need("cuCtxPopCurrent_v2", functions.pop_current));
-  MNEME_TRY(need("cuMemcpyDtoH_v2", functions.copy_to_host));
-  MNEME_TRY(need("cuDevicePrimaryCtxRelease_v2", functions.primary_release));
-  MNEME_TRY(need("cuEventElapsedTime", functions.elapsed_time));
+  MNEME_TRY(symbols.need("cuEventDestroy_v2", functions.destroy_event));
+  MNEME_TRY(symbols.need("cuCtxPushCurrent_v2", functions.push_current));
+  MNEME_TRY(symbols.need("cuCtxPopCurrent_v2", functions.pop_current));
+  MNEME_TRY(symbols.need("cuMemcpyDtoH_v2", functions.copy_to_host));
+  MNEME_TRY(symbols.need("cuDevicePrimaryCtxRelease_v2", functions.primary_release));
+  MNEME_TRY(symbols.need("cuEventElapsedTime", functions.elapsed_time));
   library_ = table.library;
   real_.assign(table.real, table.real + table.call_count);
   functions_ = &functions;

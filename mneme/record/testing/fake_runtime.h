@@ -17,19 +17,9 @@
 #include <thread>
 
 #include "mneme/device/fake/fake_device.h"
+#include "mneme/hooks/registration_hooks.h"
 #include "mneme/record/table.h"
 #include "mneme/runtime/testing/device_image.h"
-
-extern "C" {
-void** __cudaRegisterFatBinary(void* wrapper);
-void __cudaRegisterFunction(void** handle, const char* host_function, char* device_function, const char* device_name,
-                            int thread_limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* warp_size);
-void __cudaRegisterVar(void** handle, char* host_variable, char* device_address, const char* device_name, int external,
-                       size_t size, int constant, int global);
-void __cudaRegisterManagedVar(void** handle, void** host_pointer, char* device_address, const char* device_name, int external,
-                              size_t size, int constant, int global);
-void __cudaUnregisterFatBinary(void** handle);
-}
 
 namespace mneme::testing {
 

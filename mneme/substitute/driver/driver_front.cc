@@ -88,24 +88,17 @@ DriverFront& front() {
 
 Status DriverFront::attach(mneme_driver_table& table) {
   static Functions functions;
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(table.library, name));
-  };
-  const auto need = [&](const char* name, auto& function) -> Status {
-    find(name, function);
-    if (function) return {};
-    return error(Code::unavailable, "the CUDA driver has no function {}: install a newer one", name);
-  };
-#define MNEME_NEED(name) MNEME_TRY(need(MNEME_QUOTE(name), functions.name));
-#define MNEME_FIND(name) find(MNEME_QUOTE(name), functions.name);
+  const driver::DriverSymbols symbols(table.library);
+#define MNEME_NEED(name) MNEME_TRY(symbols.need(MNEME_QUOTE(name), functions.name));
+#define MNEME_FIND(name) symbols.find(MNEME_QUOTE(name), functions.name);
   MNEME_OWN_CALLS(MNEME_NEED)
   MNEME_LATER_CALLS(MNEME_FIND)
 #undef MNEME_NEED
 #undef MNEME_FIND
-  MNEME_TRY(need("cuModuleGetGlobal_v2", functions.module_global));
-  MNEME_TRY(need("cuMemGetAddressRange_v2", functions.address_range));
-  MNEME_TRY(need("cuMemcpyHtoDAsync_v2", functions.copy_to_device));
-  MNEME_TRY(need("cuStreamDestroy_v2", functions.destroy_stream));
+  MNEME_TRY(symbols.need("cuModuleGetGlobal_v2", functions.module_global));
+  MNEME_TRY(symbols.need("cuMemGetAddressRange_v2", functions.address_range));
+  MNEME_TRY(symbols.need("cuMemcpyHtoDAsync_v2", functions.copy_to_device));
+  MNEME_TRY(symbols.need("cuStreamDestroy_v2", functions.destroy_stream));
   library_ = table.library;
   real_.assign(table.real, table.real + table.call_count);
   functions_ = &functions;
