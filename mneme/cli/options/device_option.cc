@@ -4,6 +4,7 @@
 #include "mneme/base/log.h"
 #include "mneme/compile/backend.h"
 #include "mneme/device/backend.h"
+#include "mneme/device/device_count.h"
 
 namespace mneme::cli {
 namespace {
@@ -44,10 +45,12 @@ Result<DeviceKind> DeviceOption::kind() const {
 Result<DeviceKind> DeviceOption::kind_for_program() const {
   if (!is_automatic()) {
     MNEME_ASSIGN(const DeviceKind kind, parse_device_kind(name_));
-    if (backend_of(kind).hardware == Hardware::own) MNEME_TRY(Device::open(kind).status());
+    if (backend_of(kind).hardware != Hardware::own) return kind;
+    MNEME_ASSIGN(const int count, count_devices(kind));
+    if (count == 0) return error(Code::unavailable, "there is no {} here", backend_of(kind).title);
     return kind;
   }
-  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::opened));
+  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::counted));
   for (const PassedOver& passed : chosen.passed) tell(passed, chosen.kind);
   return chosen.kind;
 }
