@@ -1,5 +1,7 @@
 """Kernels as people learn to write them in Triton: a fused softmax, a matrix product in groups, dropout from a seed, a layer norm and
-attention without its matrix of scores. Each is compared with PyTorch."""
+attention without its matrix of scores. Each is launched as often as the argument says (default: once) and compared with PyTorch."""
+
+import sys
 
 import torch
 import triton
@@ -72,31 +74,36 @@ def attention(queries, keys, values, out, length, scale, rows: tl.constexpr, col
     tl.store(out + head + i[:, None] * width + w[None, :], (result / total[:, None]).to(tl.float16))
 
 
-def main():
+def main(times):
     torch.manual_seed(0)
     x = torch.randn(4096, 1000, device="cuda")
     shares = torch.empty_like(x)
-    softmax[(4096,)](shares, x, 1000, block=1024)
+    for _ in range(times):
+        softmax[(4096,)](shares, x, 1000, block=1024)
     print("softmax", torch.allclose(shares, x.softmax(1), atol=1e-6))
 
     a, b = torch.randn(1024, 768, device="cuda").half(), torch.randn(768, 1280, device="cuda").half()
     product = torch.empty(1024, 1280, device="cuda", dtype=torch.float16)
-    matmul[(8 * 10,)](a, b, product, 1024, 1280, 768, rows=128, columns=128, depth=64, group=4)
+    for _ in range(times):
+        matmul[(8 * 10,)](a, b, product, 1024, 1280, 768, rows=128, columns=128, depth=64, group=4)
     print("matmul", torch.allclose(product, a @ b, atol=0.25, rtol=1e-2))
 
     some = torch.empty_like(x)
-    dropout[(triton.cdiv(x.numel(), 1024),)](x, some, x.numel(), 0.25, 7, block=1024)
+    for _ in range(times):
+        dropout[(triton.cdiv(x.numel(), 1024),)](x, some, x.numel(), 0.25, 7, block=1024)
     print("dropout", abs((some == 0).float().mean().item() - 0.25) < 0.01)
 
     weight, bias, normal = torch.rand(1000, device="cuda"), torch.rand(1000, device="cuda"), torch.empty_like(x)
-    layer_norm[(4096,)](x, weight, bias, normal, 1000, 1e-5, block=1024)
+    for _ in range(times):
+        layer_norm[(4096,)](x, weight, bias, normal, 1000, 1e-5, block=1024)
     print("layer_norm", torch.allclose(normal, torch.nn.functional.layer_norm(x, (1000,), weight, bias), atol=1e-4))
 
     queries, keys, values = (torch.randn(16, 1024, 64, device="cuda").half() for _ in range(3))
     seen = torch.empty_like(queries)
-    attention[(8, 16)](queries, keys, values, seen, 1024, 64**-0.5, rows=128, columns=64, width=64)
+    for _ in range(times):
+        attention[(8, 16)](queries, keys, values, seen, 1024, 64**-0.5, rows=128, columns=64, width=64)
     print("attention", torch.allclose(seen, torch.nn.functional.scaled_dot_product_attention(queries, keys, values), atol=1e-2))
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
