@@ -929,6 +929,30 @@ TEST_F(SchedulerTest, JobsThatWereAssembledTogetherAreCompiledAloneWhenTheirWork
   EXPECT_EQ(std::get<CompileJob>(sent_.at(compiler())[1]).id, third);
 }
 
+// The one that began last had ended by then, and the next had not begun.
+TEST_F(SchedulerTest, ACrashWhileAnEarlierJobIsAssembledIsChargedToNoOther) {
+  open_ready();
+  const JobId first = submit("first"), second = submit("second"), third = submit("third");
+  const WorkerId lost = compiler();
+  receive(lost, TranslationBegan{first});
+  translate(first, "a");
+  receive(lost, TranslationBegan{second});
+  receive(lost, JobEnded{second, failed_result(Failure::compile_error, "no such pass")});
+  receive(lost, JobsJoined{first});
+  end(lost, WorkerEnd{});
+  EXPECT_THAT(results(), ElementsAre("second: compile_error, measured")) << "by its own failure";
+  receive(compiler(), WorkerReady());
+  const auto sent = [&](size_t n) { return std::get<CompileJob>(sent_.at(compiler())[n]); };
+  EXPECT_EQ(sent(0).id, first);
+  EXPECT_TRUE(sent(0).alone);
+  EXPECT_EQ(sent(1).id, third);
+  EXPECT_FALSE(sent(1).alone);
+  receive(compiler(), TranslationBegan{first});
+  translate(first, "a");
+  end(compiler(), WorkerEnd{});
+  EXPECT_THAT(results(), ElementsAre("second: compile_error, measured", "first: compile_error, measured"));
+}
+
 TEST_F(SchedulerTest, AJobThatIsLostWhileItIsTranslatedIsChargedAndThoseBeforeItAreCompiledAgain) {
   open_ready();
   const JobId first = submit("first"), second = submit("second");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <deque>
@@ -123,19 +124,23 @@ TEST(DeviceWorker, EndsAfterAFailureOfItsOwn) {
   EXPECT_THAT(told_of({"lost", "short"}), ElementsAre("began 1", "worker_lost 1"));
 }
 
-// What its passes say, a configuration fails at.
+constexpr const char* kCrash = "crash";
+
+// What its passes say, a configuration fails at; "crash" ends the process when it is assembled.
 class ScriptedCompiling final : public CompileWork {
  public:
   Status check_launch(const Configuration& configuration) override { return failing(configuration, "launch"); }
   Result<TranslatedCode> translate(const Configuration& configuration) override {
     MNEME_TRY(failing(configuration, "translate"));
     assembling_ = failing(configuration, "assemble");
+    if (configuration.passes == kCrash) assembling_ = error(Code::internal, "{}", kCrash);
     return TranslatedCode{configuration.passes, Json::object()};
   }
   void keep() override { kept_.push_back(assembling_); }
   std::vector<Result<AssembledCode>> assemble() override {
     std::vector<Result<AssembledCode>> all;
     for (Status& status : kept_) {
+      if (status.message() == kCrash) ::_exit(1);
       if (status.ok())
         all.push_back(AssembledCode{ByteVector(5, std::byte{7}), {{"digest", "x"}}});
       else
@@ -160,19 +165,28 @@ struct CompileStep {
   bool alone = false;
 };
 
-// What a compile worker says of jobs that it is given at once, until the last has ended.
+// What a compile worker says of jobs that it is given at once, until each has ended that is to be assembled, or until its process,
+// a child of this one, ends.
 std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) {
   auto ends = std::move(*Channel::pair());
   JobId last = 0;
+  size_t open = 0;
   for (const CompileStep& job : jobs) {
     Configuration configuration;
     configuration.passes = job.passes;
     EXPECT_TRUE(send(ends.first, CompileJob{++last, to_json(configuration), job.at_once, job.alone}).ok());
     if (!job.at_once) EXPECT_TRUE(send(ends.first, AssembleAnswer{job.if_asked}).ok());
+    if (job.at_once || job.if_asked) ++open;
   }
-  std::thread worker([&] { serve_compile(std::move(ends.second), std::unique_ptr<CompileWork>(new ScriptedCompiling)); });
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    ends.first = {};
+    serve_compile(std::move(ends.second), std::unique_ptr<CompileWork>(new ScriptedCompiling));
+    ::_exit(0);
+  }
+  ends.second = {};
   std::vector<std::string> told;
-  for (bool ended = false; !ended;) {
+  while (open > 0) {
     auto message = ends.first.receive();
     if (!message.ok()) break;
     const FromWorker decoded = *decode_from_worker(WorkerRole::compile, std::move(*message));
@@ -182,15 +196,15 @@ std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) 
       told.push_back(fmt::format("assembled {}", job->id));
       std::array<std::byte, 8> object{};
       EXPECT_EQ(::pread(job->object->number(), object.data(), object.size(), 0), 5);
-      ended = job->id == last;
+      --open;
     }
     if (const auto* job = std::get_if<JobEnded>(&decoded)) {
       told.push_back(fmt::format("{} {}: {}", to_string(job->result.failure), job->id, job->result.reason));
-      ended = job->id == last;
+      --open;
     }
   }
   ends.first = {};
-  worker.join();
+  EXPECT_EQ(::waitpid(worker, nullptr, 0), worker);
   return told;
 }
 
@@ -217,6 +231,18 @@ TEST(CompileWorker, WhatIsToBeAloneIsAssembledWithNoOther) {
 TEST(CompileWorker, EachTranslationHasItsOwnAnswer) {
   EXPECT_THAT(told_by_compiler({{"a", false, false}, {"b", false, true}, {"c", false, false}, {"d"}}),
               ElementsAre("translated 1", "translated 2", "assembled 2", "translated 3", "translated 4", "assembled 4"));
+}
+
+// Of a process that ends the pool knows what it was told before: that several are assembled, or one whose translation was not the
+// last to begin. Else it charges the job that began last.
+TEST(CompileWorker, WhatIsAssembledIsToldBeforeItCanCrash) {
+  EXPECT_THAT(told_by_compiler({{"a"}, {"crash"}, {"b"}}),
+              ElementsAre("translated 1", "assembled 1", "translated 2", "translated 3", "joined 3"));
+  EXPECT_THAT(told_by_compiler({{"a"}, {"crash"}, {"translate"}, {.passes = "b", .alone = true}}),
+              ElementsAre("translated 1", "assembled 1", "translated 2", "compile_error 3: invalid_argument: not today", "joined 2"));
+  EXPECT_THAT(told_by_compiler({{"a"}, {"crash"}, {"b", false, false}}),
+              ElementsAre("translated 1", "assembled 1", "translated 2", "translated 3", "joined 2"));
+  EXPECT_THAT(told_by_compiler({{"crash"}, {"b"}}), ElementsAre("translated 1")) << "alone, and the last that began";
 }
 
 }  // namespace
