@@ -165,8 +165,8 @@ struct CompileStep {
   bool alone = false;
 };
 
-// What a compile worker says of jobs that it is given at once, until each has ended that is to be assembled, or until its process,
-// a child of this one, ends.
+// What a compile worker says of jobs that it is given at once, until each has ended that is to be assembled, or until its
+// process, a child of this one, ends.
 std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) {
   auto ends = std::move(*Channel::pair());
   JobId last = 0;
@@ -238,8 +238,9 @@ TEST(CompileWorker, EachTranslationHasItsOwnAnswer) {
 TEST(CompileWorker, WhatIsAssembledIsToldBeforeItCanCrash) {
   EXPECT_THAT(told_by_compiler({{"a"}, {"crash"}, {"b"}}),
               ElementsAre("translated 1", "assembled 1", "translated 2", "translated 3", "joined 3"));
-  EXPECT_THAT(told_by_compiler({{"a"}, {"crash"}, {"translate"}, {.passes = "b", .alone = true}}),
-              ElementsAre("translated 1", "assembled 1", "translated 2", "compile_error 3: invalid_argument: not today", "joined 2"));
+  EXPECT_THAT(
+      told_by_compiler({{"a"}, {"crash"}, {"translate"}, {.passes = "b", .alone = true}}),
+      ElementsAre("translated 1", "assembled 1", "translated 2", "compile_error 3: invalid_argument: not today", "joined 2"));
   EXPECT_THAT(told_by_compiler({{"a"}, {"crash"}, {"b", false, false}}),
               ElementsAre("translated 1", "assembled 1", "translated 2", "translated 3", "joined 2"));
   EXPECT_THAT(told_by_compiler({{"crash"}, {"b"}}), ElementsAre("translated 1")) << "alone, and the last that began";
