@@ -1,12 +1,17 @@
-// What compiling a configuration costs: the work of one compile worker of a pool, with no device, again and again, each
-// configuration translated for itself, and assembled with as many as `--together` says. Prints milliseconds by stage, and what
-// the process took of a processor.
+// What compiling a configuration costs: the work of one compile worker of a pool, with no device, again and again. Each
+// configuration is translated, and assembled with as many as `--together` says. Prints milliseconds by stage, as results have
+// them, and what the process took of a processor.
 //
-//   mneme_bench_compile_rate [--rounds N] [--together N] [--architecture sm_90] DATABASE STATIC_HASH DYNAMIC_HASH AXIS ...
+//   mneme_bench_compile_rate [--rounds N] [--together N] [--every N] [--architecture sm_90] DATABASE STATIC_HASH DYNAMIC_HASH
+//   AXIS ...
+//
+// With --every N it takes every N-th configuration of the grid, as one of N workers that take turns would; each round begins with
+// a compiler that remembers nothing.
 //
 // An AXIS is written as for `mneme sweep --grid`.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -23,7 +28,7 @@ namespace mneme {
 namespace {
 
 struct Options {
-  unsigned rounds = 3, together = 1;
+  unsigned rounds = 3, together = 1, every = 1;
   std::string architecture = "sm_90";
   PoolSetup setup;
   std::vector<GridAxis> axes;
@@ -34,6 +39,7 @@ Result<Options> read_options(std::vector<std::string> words) {
   while (words.size() >= 2 && words[0].starts_with("--")) {
     if (words[0] == "--rounds") options.rounds = static_cast<unsigned>(std::atoi(words[1].c_str()));
     if (words[0] == "--together") options.together = static_cast<unsigned>(std::atoi(words[1].c_str()));
+    if (words[0] == "--every") options.every = static_cast<unsigned>(std::max(1, std::atoi(words[1].c_str())));
     if (words[0] == "--architecture") options.architecture = words[1];
     words.erase(words.begin(), words.begin() + 2);
   }
@@ -71,9 +77,10 @@ Status measure(const Options& options) {
   keep_freed_memory();
   warm_llvm_up(options.setup.device_kind, options.architecture);
   MNEME_ASSIGN(const auto recorded, RecordedKernel::load(options.setup));
-  MNEME_ASSIGN(const auto work, create_compile_work(*recorded, options.setup.device_kind, options.architecture));
   MNEME_ASSIGN(const Grid grid, Grid::create({}, options.axes));
+  const uint64_t count = (grid.size() + options.every - 1) / options.every;
   for (unsigned round = 0; round < options.rounds; ++round) {
+    MNEME_ASSIGN(const auto work, create_compile_work(*recorded, options.setup.device_kind, options.architecture));
     std::map<std::string, double> stages;
     const auto add = [&](const nlohmann::json& about) {
       for (const auto& [stage, time] : about.at("times").items()) stages[stage] += time.get<double>();
@@ -82,11 +89,11 @@ Status measure(const Options& options) {
     const auto begin = std::chrono::steady_clock::now();
     Hasher objects;
     unsigned kept = 0;
-    for (uint64_t i = 0; i < grid.size(); ++i) {
+    for (uint64_t i = 0; i < grid.size(); i += options.every) {
       MNEME_ASSIGN(const TranslatedCode translated, work->translate(grid.at(i)));
       add(translated.about);
       work->keep();
-      if (++kept < options.together && i + 1 < grid.size()) continue;
+      if (++kept < options.together && i + options.every < grid.size()) continue;
       kept = 0;
       for (const Result<AssembledCode>& assembled : work->assemble()) {
         MNEME_TRY(assembled.status());
@@ -95,9 +102,9 @@ Status measure(const Options& options) {
       }
     }
     const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
-    fmt::print("{} configurations, each {:.3f} ms: ", grid.size(), passed.count() / static_cast<double>(grid.size()));
-    processor.print(grid.size());
-    for (const auto& [stage, time] : stages) fmt::print(", {} {:.3f}", stage, 1e-6 * time / static_cast<double>(grid.size()));
+    fmt::print("{} configurations, each {:.3f} ms: ", count, passed.count() / static_cast<double>(count));
+    processor.print(count);
+    for (const auto& [stage, time] : stages) fmt::print(", {} {:.3f}", stage, 1e-6 * time / static_cast<double>(count));
     fmt::print("; objects {}\n", objects.finish().hex().substr(0, 8));
   }
   return {};

@@ -7,6 +7,7 @@
 
 #include "mneme/base/activity.h"
 #include "mneme/compile/compile_key.h"
+#include "mneme/compile/translation_memory.h"
 #include "mneme/pool/candidate_code.h"
 #include "mneme/pool/warm_up.h"
 #include "mneme/replay/code_level.h"
@@ -54,7 +55,7 @@ class RecordedCompileWork final : public CompileWork {
       const Digest key = hasher.finish();
       auto same = std::find(asked.begin(), asked.end(), key);
       if (same == asked.end()) {
-        MNEME_ASSIGN(Translation translation, compiler_->translate(source->module(), request.options));
+        MNEME_ASSIGN(Translation translation, memory_.translate(source->module(), request.options, *compiler_));
         translations_.push_back(std::move(translation));
         same = asked.insert(asked.end(), key);
       }
@@ -155,6 +156,7 @@ class RecordedCompileWork final : public CompileWork {
   const DeviceKind kind_;
   const std::string architecture_;
   std::unique_ptr<Compiler> compiler_;
+  TranslationMemory memory_;
   std::vector<Translation> translations_;  // of the last configuration
   std::vector<uint32_t> object_of_;        // by instance
   std::vector<Candidate> kept_;
