@@ -6,7 +6,8 @@
     bench/throughput.py --devices 0,1,2,3 --scale ...                  with one device, two, four ... and all
 
 An observation is one configuration that was compiled, restored, run and verified to the byte, then timed --iterations times, each
-from the restored memory, and that shares nothing with another one. --sharing sweeps a second time as a search does: what ends in
+from the restored memory, and that shares no object and no measurement with another one; a compile worker that has asked LLVM the same
+before has its answer still. --sharing sweeps a second time as a search does: what ends in
 the same code and launch is measured once.
 
 PATH is a database, a folder with databases somewhere in it, or a file that lists such paths. Of each kernel the last instance is

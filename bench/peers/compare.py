@@ -19,7 +19,6 @@ import csv
 import json
 import os
 import pathlib
-import re
 import shlex
 import shutil
 import signal
@@ -186,17 +185,15 @@ def nsight_part(options, name, work):
     command = [ncu, "--replay-mode", "kernel", "--clock-control", "none", "--kernel-name", f"regex:^{work['kernel']}$", "--launch-count", "1",
                "--section", "SpeedOfLight", "--section", "MemoryWorkloadAnalysis", "--section", "Occupancy", "--csv", "--page", "raw",
                "--print-units", "base", "--metrics", "gpu__time_duration.sum", program_of(options, work, "-plain"), *arguments_of(options, name)]
-    durations, seconds, passes = [], [], None
+    durations, seconds = [], []
     for _ in range(3 if name == "vector add" else 1):
-        out, errors, took = run(options, command, any_status=True)
+        out, _, took = run(options, command, any_status=True)
         seconds.append(took)
         durations.append(nsight_duration(out))
-        found = re.search(r"(\d+) pass", out + errors)
-        passes = int(found[1]) if found else passes
     a_run = statistics.median(seconds)
     yield {"tool": "Nsight Compute", "configurations": 1, "observations": len(durations), "verified": 0, "verified_per_second": 0.0,
            "observations_per_second": 1 / a_run, "seconds_measuring": sum(seconds), "seconds_until_best": None, "best": min(durations),
-           "passes": passes, "note": f"{a_run:.2f} s a run of the program" + (f", {passes} passes" if passes else "") + "; one configuration"}
+           "note": f"{a_run:.2f} s a run of the program; one configuration"}
 
 
 def nsight_duration(out):
@@ -255,7 +252,7 @@ def tune_line(options, database, kernel, recording):
                                     "--results-dir", pathlib.Path(tempfile.mkdtemp(dir=options.folder), "results")])
     told = json.loads(out)
     best = (told.get("best") or {}).get("time")
-    yield {"tool": "Mneme, Triton: mneme tune", "configurations": told["trials"], "observations": told.get("measured"), "verified": told["complete"],
+    yield {"tool": "Mneme, Triton: mneme tune", "configurations": told["trials"], "observations": told["observations"], "verified": told["complete"],
            "verified_per_second": told["observations_per_second"], "seconds_measuring": told["seconds"], "seconds_until_best": recording + seconds,
            "best": best if best is None or isinstance(best, (int, float)) else best.get("median"), "note": "100 trials of the fastest tile's compilation"}
 

@@ -79,6 +79,7 @@ def search(asked):
     text = kernel_text(pathlib.Path(asked["source"]).read_text(), asked["kernel"])
     parameters = {"block_size_x": asked["blocks"], "blocks": asked["grids"]}
     found, problems, measuring = [], [], time.monotonic()
+    steps = dict.fromkeys(("compile_time", "verification_time", "benchmark_time"), 0.0)  # as Kernel Tuner tells them, in ms
     sets = [(level, cap) for level in asked["levels"] for cap in asked["registers"]]
     for level, cap in sets:
         if time.monotonic() - began >= asked["within"]:
@@ -88,6 +89,9 @@ def search(asked):
         try:
             results, _ = tune_kernel(asked["kernel"], text, lambda values: (values["blocks"], 1, 1), arguments, parameters, grid_div_x=[],
                                      answer=answer, atol=1e-6, lang="CuPy", iterations=asked["iterations"], compiler_options=flags, quiet=True)
+            for one in filter(None, results):
+                for step in steps:
+                    steps[step] += one.get(step, 0.0)
             found += [(numpy.median(one["times"]), {**{key: one[key] for key in parameters}, "level": level, "registers": cap})
                       for one in results if one and isinstance(one.get("time"), float)]
         except Exception as reason:  # whatever it is, the other sets go on
@@ -96,7 +100,7 @@ def search(asked):
     best = min(found, key=lambda one: one[0], default=(None, None))
     total = len(sets) * len(asked["blocks"]) * len(asked["grids"])
     note = f"{inputs:.2f} s of making inputs in it" + ("" if len(found) == total else f"; {len(found)} of {total} in the time")
-    return {"configurations": total, "observations": len(found), "verified": len(found), "seconds_measuring": seconds, "seconds_inputs": inputs,
+    return {"configurations": total, "observations": len(found), "verified": len(found), "seconds_measuring": seconds, "seconds_inputs": inputs, "steps_ms": steps,
             "best": None if best[0] is None else float(best[0]) * 1e6, "best_values": best[1], "problems": problems, "note": note}
 
 
