@@ -967,6 +967,25 @@ TEST_F(SchedulerTest, AJobThatIsLostWhileItIsTranslatedIsChargedAndThoseBeforeIt
   EXPECT_EQ(std::get<CompileJob>(sent_.at(compiler())[0]).id, first);
 }
 
+// It began a job and has room for another, which is there: compilers need not hurry, and leave its process the cores.
+TEST_F(SchedulerTest, ADeviceForWhichJobsWaitIsNotShortOfThem) {
+  open_ready();
+  for (int i = 0; i < 40; ++i) submit(fmt::format("{}", i));
+  for (JobId job = 1; job <= 6; ++job) compile(job, fmt::format("object {}", job));
+  ASSERT_THAT(to_measure(device()), ElementsAre(1, 2, 3));
+  run(1);
+  now_ += milliseconds(10);
+  const size_t before = to_compile(compiler()).size();
+  run(2);
+  EXPECT_THAT(to_measure(device()), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(to_compile(compiler()).size(), before);
+  for (JobId job = 3; job <= 6; ++job) {
+    now_ += milliseconds(10);
+    run(job);
+  }
+  EXPECT_EQ(to_compile(compiler()).size(), before + 6) << "eight at hand, now that nothing waits";
+}
+
 TEST_F(SchedulerTest, CompileWorkersGetNoCopies) {
   open_ready();
   receive(device(), InstanceCopies{0, std::make_shared<SharedCopies>()});

@@ -277,6 +277,7 @@ void Scheduler::zygote_lost(const Status& why) {
 
 void Scheduler::hand_out(PoolTime now) {
   if (!has_zygote_) return;
+  give_to_devices(now);    // which have room after that is short of jobs: compile_depth()
   give_to_compilers(now);  // a job that turns out to need none goes to a device at once
   give_to_devices(now);
 }
