@@ -124,9 +124,15 @@ json to_json(const RecordingReport& report, const RecordingOptions& options) {
           {"memory_bytes", report.state_bytes.load()},
           {"database_bytes", report.database_bytes.load()},
           {"copied_bytes", report.copied_bytes.load()},
-          {"copying_s", seconds(report.copying)},
+          {"opening_s", seconds(report.opening)},
+          {"capturing_s", seconds(report.capturing)},
           {"hashing_s", seconds(report.hashing)},
+          {"pinning_s", seconds(report.pinning)},
+          {"copying_s", seconds(report.copying)},
+          {"digesting_s", seconds(report.digesting)},
           {"waiting_s", seconds(report.waiting)},
+          {"ending_s", seconds(report.ending)},
+          {"committing_s", seconds(report.committing)},
           {"not_recorded", std::move(reasons)},
           {"ended_early", failure.empty() ? json(nullptr) : json(failure)}};
 }

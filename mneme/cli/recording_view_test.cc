@@ -56,6 +56,12 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   report_->copying = 500'000'000;
   report_->hashing = 250'000'000;
   report_->waiting = 2'000'000'000;
+  report_->opening = 125'000'000;
+  report_->capturing = 3'000'000'000;
+  report_->pinning = 62'500'000;
+  report_->digesting = 1'000'000'000;
+  report_->ending = 4'000'000'000;
+  report_->committing = 5'000'000'000;
   report_->failure.set("disk full");
   EXPECT_EQ(text(),
             "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches were the same as recorded ones\n"
@@ -66,7 +72,8 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   const char* const told = R"json({
     "database": "/data/db", "processes": 1, "launches": 100, "allocations": 7, "loads": 3, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
     "kernels": 1, "memory_bytes": 0, "database_bytes": 0, "copied_bytes": 3000, "copying_s": 0.5, "hashing_s": 0.25,
-    "waiting_s": 2.0, "ended_early": "disk full", "not_recorded": [
+    "waiting_s": 2.0, "opening_s": 0.125, "capturing_s": 3.0, "pinning_s": 0.0625, "digesting_s": 1.0, "ending_s": 4.0, "committing_s": 5.0,
+    "ended_early": "disk full", "not_recorded": [
       {"reason": "the kernel has as many recorded launches as --max allows", "launches": 1, "lost": false,
        "first_kernel": "axpy(int)"},
       {"reason": "launched into a graph: what graphs launch is recorded at the driver of a GPU (--front driver)", "launches": 1, "lost": false, "first_kernel": "dot(int)"}]

@@ -11,12 +11,14 @@ PinnedRing::~PinnedRing() {
 }
 
 Status PinnedRing::allocate() {
+  const auto begin = std::chrono::steady_clock::now();
   auto memory = pinned_ ? device_.allocate_pinned(piece_) : allocate_pinned_host_memory(piece_);
   if (!memory.ok() && pinned_ && pieces_.empty()) {
     log::debug("recorded memory is copied to memory that is not pinned, which takes longer: {}", memory.status().message());
     pinned_ = false;
     memory = allocate_pinned_host_memory(piece_);
   }
+  pinning_ += std::chrono::steady_clock::now() - begin;
   if (!memory.ok()) return pieces_.empty() ? memory.status() : Status();  // those that there are do
   std::lock_guard lock(mutex_);
   free_.push_back((*memory)->bytes().data());

@@ -5,6 +5,7 @@
 // are taken by one thread, and let go of by any.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -31,6 +32,8 @@ class PinnedRing {
   Result<std::shared_ptr<std::byte[]>> take(const std::function<bool()>& help = [] { return false; });
   // Whether the pieces are pinned. To be asked once there are some.
   bool is_pinned() const { return pinned_; }
+  // How long pinning took so far.
+  std::chrono::steady_clock::duration pinning() const { return pinning_; }
 
  private:
   Status allocate();
@@ -39,6 +42,7 @@ class PinnedRing {
   Device& device_;
   const Bytes piece_;
   bool pinned_ = true;
+  std::chrono::steady_clock::duration pinning_{};
   std::vector<std::unique_ptr<PinnedMemory>> pieces_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -96,6 +96,7 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::current_device(Vendor& vendo
 }
 
 Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, int ordinal) {
+  const Timed timed(environment_.report, &RecordingReport::opening);
   if (ordinal < 0 || ordinal >= kMostAddressSpaces)
     return error(Code::unsupported, "there is an address range for each of the first {} devices", kMostAddressSpaces);
   auto opened = std::make_shared<Opened>();

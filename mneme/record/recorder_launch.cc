@@ -242,6 +242,7 @@ void Recorder::pass(CapturePtr selected, NotRecorded reason) {
 }
 
 Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) {
+  const Timed timed(environment_.report, &RecordingReport::capturing);
   if (state_ == State::ended) return pass(std::move(capture), NotRecorded::ended), nullptr;
   // Before others wait: what is left of the limit is known when all is written.
   if (options_.max_bytes) commits_.wait();
@@ -388,7 +389,9 @@ Status Recorder::read_memory(Capture& capture) {
   if (RecordingReport* report = environment_.report) {
     const StateCapture::Cost& after = opened.states->cost();
     report->hashing += nanoseconds_of(after.hashing - before.hashing);
+    report->pinning += nanoseconds_of(after.pinning - before.pinning);
     report->copying += nanoseconds_of(after.copying - before.copying);
+    report->digesting += nanoseconds_of(after.digesting - before.digesting);
     report->copied_bytes += (after.copied - before.copied).count;
   }
   return {};
@@ -446,6 +449,7 @@ Status Recorder::keep_reachable(Capture& capture) {
 }
 
 void Recorder::end_launch(CapturePtr capture, bool launched) {
+  const Timed timed(environment_.report, &RecordingReport::capturing);
   if (!launched) return give_up(*capture, NotRecorded::launch_failed);
   Waited waited = wait_for_devices(*capture);
   if (waited == Waited::running) return abandon(*capture);
@@ -475,10 +479,9 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   commits_.add(size_in_queue(captured->recording), [this, captured] { commit(*captured); });
   release(*capture);
   capture.reset();
-  const auto begin = std::chrono::steady_clock::now();
+  const Timed waiting(environment_.report, &RecordingReport::waiting);
   commits_.wait_for_room();
   if (options_.max_bytes || disk_is_short()) commits_.wait();
-  if (environment_.report) environment_.report->waiting += nanoseconds_of(std::chrono::steady_clock::now() - begin);
 }
 
 // Where little is left, later launches would take it from those before them, and none would be whole.
@@ -496,6 +499,7 @@ bool Recorder::is_in_flight(const InstanceRecord& instance) {
 
 // On any thread, when the program has gone on.
 void Recorder::commit(Captured& captured) {
+  const Timed timed(environment_.report, &RecordingReport::committing);
   const InstanceRecord& instance = captured.recording.instance;
   Status status = captured.publication->commit(captured.recording);
   if (status.ok()) {

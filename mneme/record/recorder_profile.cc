@@ -154,6 +154,7 @@ std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, c
 }
 
 void Recorder::finish() {
+  const Timed timed(environment_.report, &RecordingReport::ending);
   commits_.finish();
   tell_counts();
 }

@@ -27,6 +27,22 @@ class Storing {
   RecordingReport* report_;
 };
 
+// Adds the time of its life to a count of nanoseconds in the report.
+class Timed {
+ public:
+  using Clock = std::chrono::steady_clock;
+  Timed(RecordingReport* report, std::atomic<uint64_t> RecordingReport::* sum) : sum_(report ? &(report->*sum) : nullptr) {}
+  ~Timed() {
+    if (sum_) *sum_ += static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - begin_).count());
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  std::atomic<uint64_t>* sum_;
+  const Clock::time_point begin_ = Clock::now();
+};
+
 // Everything that exists once the device is open. Destroyed in reverse order.
 struct Recorder::Opened {
   int ordinal = 0;

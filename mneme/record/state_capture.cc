@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "mneme/device/host_pages.h"
 #include "mneme/record/host_memory.h"
@@ -131,12 +132,22 @@ Status StateCapture::put_zeros(Publication& publication) {
   return publication.put(std::move(batch));
 }
 
+// Where the ring has no piece, it waits for the digests of what is in one.
+Result<std::shared_ptr<std::byte[]>> StateCapture::take_piece() {
+  const Clock::time_point begin = Clock::now();
+  auto piece = ring_.take([&] { return writers_->help(WriterThreads::Order::first); });
+  const Clock::duration pinning = ring_.pinning() - std::exchange(pinned_before_, ring_.pinning());
+  cost_.pinning += pinning;
+  cost_.digesting += Clock::now() - begin - pinning;
+  return piece;
+}
+
 Status StateCapture::copy_pages(Source& source, std::span<const Page> pages, Publication& publication) {
-  const Timed timed(cost_.copying);
   while (!pages.empty()) {
     PageBatch batch;
     batch.lent = true;
-    MNEME_ASSIGN(batch.bytes, ring_.take([&] { return writers_->help(WriterThreads::Order::first); }));
+    MNEME_ASSIGN(batch.bytes, take_piece());
+    const Timed timed(cost_.copying);
     std::vector<MemoryRange> ranges;
     Bytes size;
     for (; !pages.empty() && size + pages[0].range.size <= ring_.piece(); pages = pages.subspan(1)) {
@@ -245,7 +256,7 @@ Status StateCapture::read_variables(Stream& stream, Publication& publication) {
 }
 
 Status StateCapture::finish(Publication& publication) {
-  const Timed timed(cost_.copying);
+  const Timed timed(cost_.digesting);
   return publication.wait();
 }
 

@@ -56,9 +56,9 @@ class StateCapture {
   // Waits until the publication has let go of the pages of capture(), and filled in their digests.
   Status finish(Publication& publication);
   MemoryState state() const;
-  // How long captures took so far, and what they copied.
+  // How long captures took so far, and what they copied. Digesting is what was waited for digests.
   struct Cost {
-    std::chrono::steady_clock::duration hashing{}, copying{};
+    std::chrono::steady_clock::duration hashing{}, pinning{}, copying{}, digesting{};
     Bytes copied;
   };
   const Cost& cost() const { return cost_; }
@@ -88,6 +88,7 @@ class StateCapture {
   Status capture_allocations(Source& source, const std::vector<MemoryRange>& allocations, Publication& publication);
   Status read_variables(Stream& stream, Publication& publication);
   Status copy_pages(Source& source, std::span<const Page> pages, Publication& publication);
+  Result<std::shared_ptr<std::byte[]>> take_piece();
   Status put_zeros(Publication& publication);
   std::optional<uint64_t> hash_zeros(Stream& stream);
 
@@ -97,6 +98,7 @@ class StateCapture {
   std::optional<uint64_t> zero_hash_;  // of a page on the device, once a capture has asked
   Digest digest_of_zeros_;             // as the publication fills it in
   Cost cost_;
+  std::chrono::steady_clock::duration pinned_before_{};  // of the ring's, what cost_ has
   Memory memory_;                              // of the last capture
   std::unordered_map<uint64_t, Known> known_;  // by address
   std::vector<Region> globals_;

@@ -119,10 +119,12 @@ struct RecordingReport {
   std::atomic<uint64_t> new_kernels;     // kernels of which an instance was published, or found in the database; in each process
   std::atomic<uint64_t> state_bytes;     // size of the memory before the launch, summed over the published instances
   std::atomic<uint64_t> database_bytes;  // bytes that were added to the database
-  std::atomic<uint64_t> copied_bytes;    // changed pages that were copied from devices and digested
-  std::atomic<uint64_t> copying;         // nanoseconds of that, in which the program waited; likewise of
-  std::atomic<uint64_t> hashing;         // finding the pages that have changed, and of
-  std::atomic<uint64_t> waiting;         // waiting for memory, since others were not stored yet
+  std::atomic<uint64_t> copied_bytes;    // changed pages that were copied from devices
+  // Nanoseconds for which the program waited: until devices were opened and the database was, and at its end; and for launches
+  // that were recorded in all. Of the latter, for the device to find the pages that have changed, for memory to be pinned, for
+  // changed pages to be copied, for their digests, and for memory, since others were not stored yet.
+  std::atomic<uint64_t> opening, ending, capturing, hashing, pinning, copying, digesting, waiting;
+  std::atomic<uint64_t> committing;      // nanoseconds that a thread took to store launches, while the program went on or waited
   SharedText<1024> failure;              // why recording ended, in the first process where it did
   Reason not_recorded[kNotRecordedReasons];
 
