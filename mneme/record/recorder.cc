@@ -14,6 +14,7 @@ Recorder::Recorder(RecordingOptions options, Environment environment, Status opt
       gate_(environment_.patience),
       host_memory_(options_.address_space),
       staging_(StagingMemory::of(options_.staging)),
+      decides_first_(options_.distinct == Distinct::data || options_.profile || options_.max_bytes || staging_.queue.count == 0),
       writers_(std::make_shared<WriterThreads>(0, staging_.pages)),
       commits_(staging_.queue) {
   if (environment_.report) ++environment_.report->recorders;

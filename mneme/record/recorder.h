@@ -221,7 +221,13 @@ class Recorder {
                                     LaunchGroup* group);
   void count_shapes_of_groups();
   std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
-  Status read_memory(Capture& capture);
+  Status read_memory(Capture& capture, CapturedMemory& found);
+  void tell_cost(const StateCapture::Cost& before, const StateCapture::Cost& after);
+  Status wait_for_digests(Capture& capture);
+  Result<bool> is_recorded(Database& database, const RecordableKernel& kernel, const InstanceRecord& instance);
+  static void take_digests(Opened& opened, const CapturedMemory& captured, MemoryState& state);
+  Result<bool> decide(Captured& captured);
+  Result<bool> store(Captured& captured);
   std::optional<NotRecorded> choose_textures(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
@@ -323,6 +329,9 @@ class Recorder {
   std::unordered_map<const void*, std::shared_ptr<const RecordableKernel>> kernels_;
 
   const StagingMemory staging_;
+  // Whether digests are waited for before the launch, since what comes next depends on whether the database has the instance:
+  // which launch is the first of its data, what a time is of, what is left of a limit.
+  const bool decides_first_;
   const std::shared_ptr<WriterThreads> writers_;
   std::atomic<uint64_t> losses_ = 0;  // how often pages that captures count on could not be stored
   CommitQueue commits_;               // destroyed first: what it does needs the rest

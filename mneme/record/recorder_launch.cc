@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <future>
 #include <map>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -73,8 +74,8 @@ uint64_t nanoseconds_of(std::chrono::steady_clock::duration time) {
 }
 
 // Of what waits to be stored but the pages.
-Bytes size_in_queue(const Recording& recording) {
-  Bytes size(recording.ir.size());
+Bytes size_in_queue(const Recording& recording, const CapturedMemory& before, const CapturedMemory& after) {
+  Bytes size = Bytes(recording.ir.size()) + before.size_in_memory() + after.size_in_memory();
   for (const ByteVector& image : recording.images) size += Bytes(image.size());
   for (const MemoryState* state : {&recording.prologue, &recording.epilogue})
     for (const Region& region : state->regions) size += Bytes(sizeof(Region) + region.pages.size() * sizeof(Digest));
@@ -308,12 +309,11 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   MNEME_ASSIGN(capture.publication, opened.database->begin_publication(publication));
   const uint64_t removals = opened.database->removals();
   if (std::exchange(opened.removals, removals) != removals) opened.states->forget();
-  MNEME_TRY(read_memory(capture));
+  MNEME_TRY(read_memory(capture, capture.before));
 
   MemoryState& prologue = capture.recording.prologue;
   InstanceRecord& instance = capture.recording.instance;
-  prologue = opened.states->state();
-  prologue.textures = capture.textures.set();
+  prologue = capture.before.outline();
   const DeviceProperties& device = opened.device->properties();
   instance.device_kind = to_string(device.kind);
   instance.device_name = device.name;
@@ -322,21 +322,38 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   instance.space_size = opened.space->size();
   instance.state_bytes = prologue.bytes();
   instance.annotations = annotations_of(capture.vendor, prologue);
+  prologue.textures = capture.textures.set();
+  if (!decides_first_) return true;
+  MNEME_TRY(wait_for_digests(capture));
+  take_digests(opened, capture.before, prologue);
   instance.dynamic_hash = dynamic_hash(instance, prologue, capture.kernel->record.level);
   if (!selection_.claim_data(*capture.kernel->counts, instance.dynamic_hash, capture.claim)) {
     count(selection_.same(), capture.kernel->display_name());
     return false;
   }
   if (is_in_flight(instance)) commits_.wait();
-  MNEME_ASSIGN(bool is_known, opened.database->has_instance(instance.static_hash, instance.dynamic_hash));
-  if (!is_known) return true;
-  capture.kernel->counts->remember(instance.dynamic_hash, shape_of(instance));
-  MNEME_TRY(opened.database->set_annotations(instance.static_hash, instance.dynamic_hash, instance.annotations));
+  MNEME_ASSIGN(const bool is_known, is_recorded(*opened.database, *capture.kernel, instance));
+  return !is_known;
+}
+
+// Whether the database has the instance, which then has the annotations of this launch, and is counted.
+Result<bool> Recorder::is_recorded(Database& database, const RecordableKernel& kernel, const InstanceRecord& instance) {
+  MNEME_ASSIGN(const bool is_known, database.has_instance(instance.static_hash, instance.dynamic_hash));
+  if (!is_known) return false;
+  kernel.counts->remember(instance.dynamic_hash, shape_of(instance));
+  MNEME_TRY(database.set_annotations(instance.static_hash, instance.dynamic_hash, instance.annotations));
   if (environment_.report) {
     ++environment_.report->duplicates;
-    if (!capture.kernel->counts->recorded.exchange(true)) ++environment_.report->new_kernels;
+    if (!kernel.counts->recorded.exchange(true)) ++environment_.report->new_kernels;
   }
-  return false;
+  return true;
+}
+
+// In the order of the captures.
+void Recorder::take_digests(Opened& opened, const CapturedMemory& captured, MemoryState& state) {
+  TextureSet textures = std::move(state.textures);
+  state = opened.history.add(captured);
+  state.textures = std::move(textures);
 }
 
 // Where kernels reach the host's memory they may be waiting for the host, which waits here: not for ever, then.
@@ -376,25 +393,32 @@ std::optional<NotRecorded> Recorder::wait_for_device(Vendor& vendor) const {
   return std::nullopt;
 }
 
-Status Recorder::read_memory(Capture& capture) {
+Status Recorder::read_memory(Capture& capture, CapturedMemory& found) {
   Opened& opened = *capture.opened;
   const StateCapture::Cost before = opened.states->cost();
   {
     const Gate::Reading reading(gate_);
     if (!reading.ok()) return changed_meanwhile();
     MNEME_TRY(capture.textures.copy_arrays(capture.vendor));
-    MNEME_TRY(opened.states->capture(*opened.stream, capture.memory, *capture.publication));
+    MNEME_TRY(opened.states->capture(*opened.stream, capture.memory, *capture.publication, found));
   }
-  MNEME_TRY(opened.states->finish(*capture.publication));
-  if (RecordingReport* report = environment_.report) {
-    const StateCapture::Cost& after = opened.states->cost();
-    report->hashing += nanoseconds_of(after.hashing - before.hashing);
-    report->pinning += nanoseconds_of(after.pinning - before.pinning);
-    report->copying += nanoseconds_of(after.copying - before.copying);
-    report->digesting += nanoseconds_of(after.digesting - before.digesting);
-    report->copied_bytes += (after.copied - before.copied).count;
-  }
+  tell_cost(before, opened.states->cost());
   return {};
+}
+
+void Recorder::tell_cost(const StateCapture::Cost& before, const StateCapture::Cost& after) {
+  RecordingReport* report = environment_.report;
+  if (!report) return;
+  report->hashing += nanoseconds_of(after.hashing - before.hashing);
+  report->pinning += nanoseconds_of(after.pinning - before.pinning);
+  report->copying += nanoseconds_of(after.copying - before.copying);
+  report->digesting += nanoseconds_of(after.digesting - before.digesting);
+  report->copied_bytes += (after.copied - before.copied).count;
+}
+
+Status Recorder::wait_for_digests(Capture& capture) {
+  const Timed timed(environment_.report, &RecordingReport::digesting);
+  return capture.opened->states->finish(*capture.publication);
 }
 
 // Which of the program's textures the launch is recorded with: all of its context, which the current one is, since a handle may
@@ -462,21 +486,24 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   count_shapes_of_groups();
   instance.shape_launches = launches_of(*capture->kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
   std::shared_ptr<Captured> captured(
-      new Captured{capture->kernel, capture->opened, capture->memory.size(), {}, nullptr, {}, Storing(environment_.report)});
+      new Captured{capture->kernel, capture->opened, capture->memory.size(), {}, {}, {}, nullptr, {}, Storing(environment_.report)});
   Status status = capture_epilogue(*capture);
   if (!status.ok() && (gate_.disturbed() || capture->opened->states->lost_host_memory()))
     return give_up(*capture, NotRecorded::concurrent);
   if (!status.ok() && capture->textures.lost_array()) return give_up(*capture, NotRecorded::textures);
   if (!status.ok()) return fail(*capture, status);
   captured->recording = std::move(capture->recording);
+  captured->before = std::move(capture->before);
+  captured->after = std::move(capture->after);
   captured->publication = std::move(capture->publication);
   captured->claim = std::move(capture->claim);
-  {
+  if (decides_first_) {
     std::lock_guard lock(mutex_);
     in_flight_.insert({captured->recording.instance.static_hash, captured->recording.instance.dynamic_hash});
   }
   // In the order of the captures, and so before another can begin.
-  commits_.add(size_in_queue(captured->recording), [this, captured] { commit(*captured); });
+  const Bytes size = size_in_queue(captured->recording, captured->before, captured->after);
+  commits_.add(size, [this, captured] { commit(*captured); });
   release(*capture);
   capture.reset();
   const Timed waiting(environment_.report, &RecordingReport::waiting);
@@ -497,12 +524,44 @@ bool Recorder::is_in_flight(const InstanceRecord& instance) {
   return in_flight_.contains({instance.static_hash, instance.dynamic_hash});
 }
 
+// Of a launch that went on before its digests were known. False: the database has the instance, and now, too, what the launch
+// has left in memory, which may be another thing than what was recorded, and on which later launches count.
+Result<bool> Recorder::decide(Captured& captured) {
+  const Status digested = captured.publication->wait();
+  // In any case: later ones are changes to these.
+  take_digests(*captured.opened, captured.before, captured.recording.prologue);
+  take_digests(*captured.opened, captured.after, captured.recording.epilogue);
+  MNEME_TRY(digested);
+  InstanceRecord& instance = captured.recording.instance;
+  instance.dynamic_hash = dynamic_hash(instance, captured.recording.prologue, captured.kernel->record.level);
+  MNEME_ASSIGN(const bool is_known, is_recorded(*captured.opened->database, *captured.kernel, instance));
+  if (!is_known) return true;
+  captured.claim.keep();
+  MNEME_TRY(captured.publication->keep_pages());
+  return false;
+}
+
+// False: there was nothing to record.
+Result<bool> Recorder::store(Captured& captured) {
+  try {
+    if (!decides_first_) {
+      MNEME_ASSIGN(const bool is_new, decide(captured));
+      if (!is_new) return false;
+    }
+    MNEME_TRY(captured.publication->commit(captured.recording));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return error(Code::exhausted, "there is no memory to store a launch with");
+  }
+}
+
 // On any thread, when the program has gone on.
 void Recorder::commit(Captured& captured) {
   const Timed timed(environment_.report, &RecordingReport::committing);
   const InstanceRecord& instance = captured.recording.instance;
-  Status status = captured.publication->commit(captured.recording);
-  if (status.ok()) {
+  const Result<bool> stored = store(captured);
+  const Status& status = stored.status();
+  if (status.ok() && *stored) {
     captured.claim.keep();
     captured.kernel->counts->remember(instance.dynamic_hash, shape_of(instance));
     log::debug("recorded {} as {}: {} of memory, {} written", captured.kernel->display_name(), instance.dynamic_hash.hex(),
@@ -513,7 +572,7 @@ void Recorder::commit(Captured& captured) {
       report->state_bytes += instance.state_bytes.count;
       report->database_bytes += captured.publication->written().count;
     }
-  } else {
+  } else if (!status.ok()) {
     count(failed_commit(captured, status), captured.kernel->display_name());
   }
   std::lock_guard lock(mutex_);
@@ -564,10 +623,12 @@ void Recorder::end_timing(const std::optional<Timing>& timed, bool launched) {
 }
 
 Status Recorder::capture_epilogue(Capture& capture) {
-  Opened& opened = *capture.opened;
-  MNEME_TRY(read_memory(capture));
-  capture.recording.epilogue = opened.states->state();
+  MNEME_TRY(read_memory(capture, capture.after));
   capture.recording.epilogue.textures = capture.textures.set();
+  if (decides_first_) {
+    MNEME_TRY(wait_for_digests(capture));
+    take_digests(*capture.opened, capture.after, capture.recording.epilogue);
+  }
   if (capture.kernel->record.level == CodeLevel::ir) {
     MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
   }

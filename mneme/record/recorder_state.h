@@ -51,6 +51,7 @@ struct Recorder::Opened {
   std::shared_ptr<Stream> stream;  // for captures
   std::shared_ptr<Database> database;
   std::unique_ptr<StateCapture> states;  // used by the capturing thread only
+  CaptureHistory history;                // likewise where digests are waited for, else by who commits
   uint64_t removals = 0;                 // Database::removals(), likewise
   uint64_t losses = 0;                   // Recorder::losses_ when the states were last forgotten for it
 };
@@ -70,6 +71,7 @@ struct Recorder::Capture {
   StateCapture::Memory memory{};
   CapturedTextures textures{};
   uint64_t host_removals = 0;  // HostMemory::removals() when it was listed
+  CapturedMemory before{}, after{};  // outlive the publication, which fills their digests in
   std::unique_ptr<Publication> publication{};
   Recording recording{};
   Selection::Claim claim{};  // refers to the kernel's counts
@@ -82,6 +84,7 @@ struct Recorder::Captured {
   std::shared_ptr<Opened> opened;  // has the database, which outlives the publication
   Bytes memory;                    // that the launch was recorded with
   Recording recording;
+  CapturedMemory before, after;  // as in Capture
   std::unique_ptr<Publication> publication;
   Selection::Claim claim;
   Storing storing;

@@ -1,7 +1,7 @@
 #include "mneme/record/state_capture.h"
 
 #include <algorithm>
-#include <tuple>
+#include <new>
 #include <utility>
 
 #include "mneme/device/host_pages.h"
@@ -126,10 +126,12 @@ std::optional<uint64_t> StateCapture::hash_zeros(Stream& stream) {
   return zero_hash_;
 }
 
-// So that the database has the page whose digest the capture knows without copying one.
+// So that the database has the page whose digest the capture knows without copying one. The digest that is filled in lies behind
+// the page.
 Status StateCapture::put_zeros(Publication& publication) {
-  PageBatch batch{std::shared_ptr<std::byte[]>(new std::byte[kPageSize.count]()), {{kPageSize.count, &digest_of_zeros_}}, true};
-  return publication.put(std::move(batch));
+  std::shared_ptr<std::byte[]> bytes(new std::byte[kPageSize.count + sizeof(Digest)]());
+  auto* digest = new (bytes.get() + kPageSize.count) Digest;
+  return publication.put({std::move(bytes), {{kPageSize.count, digest}}, true});
 }
 
 // Where the ring has no piece, it waits for the digests of what is in one.
@@ -167,34 +169,41 @@ Status StateCapture::copy_pages(Source& source, std::span<const Page> pages, Pub
   return {};
 }
 
-Status StateCapture::capture_allocations(Source& source, const std::vector<MemoryRange>& allocations, Publication& publication) {
-  if (allocations.empty()) return {};
+Status StateCapture::capture_regions(Source& source, std::span<CapturedMemory::Region> regions, Publication& publication) {
+  if (regions.empty()) return {};
   uint64_t count = 0;
-  for (const MemoryRange& allocation : allocations) count += page_count(allocation);
+  std::vector<MemoryRange> ranges;
+  for (const CapturedMemory::Region& region : regions) {
+    ranges.push_back(region.range);
+    count += page_count(region.range);
+  }
   std::vector<uint64_t> hashes(count);
   std::optional<uint64_t> zeros;
   {
     const Timed timed(cost_.hashing);
-    MNEME_TRY(source.hash(hashes, ranges_to_hash(allocations)));
+    MNEME_TRY(source.hash(hashes, ranges_to_hash(ranges)));
     zeros = source.zero_hash();
   }
   std::vector<Page> changed;
   bool some_zeros = false;
   auto hash = hashes.begin();
-  for (const MemoryRange& allocation : allocations) {
-    Known& known = known_[allocation.address.address];
-    const uint64_t pages = page_count(allocation);
-    const bool fresh = known.size != allocation.size;
-    if (fresh) known = {allocation.size, std::vector<uint64_t>(pages), std::vector<Digest>(pages)};
-    for (uint64_t i = 0; i < pages; ++i, ++hash) {
-      if (!fresh && known.hashes[i] == *hash) continue;
-      known.hashes[i] = *hash;
-      const MemoryRange page = page_extent(allocation, i);
-      if (zeros == *hash && page.size == kPageSize) {
-        known.digests[i] = zero_digest();
+  for (CapturedMemory::Region& region : regions) {
+    Known& known = known_[region.range.address.address];
+    const uint64_t pages = page_count(region.range);
+    const bool fresh = known.size != region.range.size;
+    if (fresh) known = {region.range.size, std::vector<uint64_t>(pages)};
+    const auto first = hash;
+    for (uint64_t i = 0; i < pages; ++i, ++hash)
+      if (fresh || known.hashes[i] != *hash) region.pages.push_back(i), known.hashes[i] = *hash;
+    region.digests.resize(region.pages.size());
+    for (size_t at = 0; at < region.pages.size(); ++at) {
+      const uint64_t i = region.pages[at];
+      const MemoryRange page = page_extent(region.range, i);
+      if (zeros == first[static_cast<std::ptrdiff_t>(i)] && page.size == kPageSize) {
+        region.digests[at] = zero_digest();
         some_zeros = true;
       } else {
-        changed.push_back({page, &known.digests[i], i == 0});
+        changed.push_back({page, &region.digests[at], i == 0});
       }
     }
   }
@@ -214,41 +223,55 @@ void StateCapture::forget_freed(const Memory& all) {
   const auto is_there = [&](uint64_t address) {
     return std::any_of(lists.begin(), lists.end(), [&](const auto* list) { return has(*list, address); });
   };
-  std::erase_if(known_, [&](const auto& entry) { return !is_there(entry.first); });
+  std::erase_if(known_, [&](const auto& entry) {
+    if (is_there(entry.first)) return false;
+    freed_.emplace_back(entry.first);
+    return true;
+  });
 }
 
-Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& publication) {
-  memory_ = memory;
+Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& publication, CapturedMemory& found) {
   lost_host_memory_ = false;
+  found.freed = std::exchange(freed_, {});
+  const auto add = [&](Region::Kind kind, const std::vector<MemoryRange>& ranges) {
+    for (const MemoryRange& range : ranges) found.regions.push_back({kind, range, ""});
+  };
+  add(Region::Kind::allocation, memory.allocations);
+  add(Region::Kind::mapped, memory.mapped);
+  add(Region::Kind::managed, memory.managed);
+  add(Region::Kind::array, memory.arrays);
+  const size_t on_device = found.regions.size();
+  add(Region::Kind::host, memory.host);
+  const std::span<CapturedMemory::Region> regions(found.regions);
   DeviceSource device(*this, stream);
-  std::vector<MemoryRange> on_device;
-  for (const auto* list : memory.device_lists()) on_device.insert(on_device.end(), list->begin(), list->end());
-  MNEME_TRY(capture_allocations(device, on_device, publication));
+  MNEME_TRY(capture_regions(device, regions.first(on_device), publication));
   HostSource host;
-  Status status = capture_allocations(host, memory.host, publication);
+  Status status = capture_regions(host, regions.subspan(on_device), publication);
   lost_host_memory_ = status.code() == Code::not_found;
   MNEME_TRY(std::move(status));
 
-  return read_variables(stream, publication);
+  return read_variables(stream, memory, publication, found);
 }
 
 // A variable lies in the context that its code was loaded into, which need not be the stream's, and is small: each is read whole,
 // by itself, into memory of its own.
-Status StateCapture::read_variables(Stream& stream, Publication& publication) {
+Status StateCapture::read_variables(Stream& stream, const Memory& memory, Publication& publication, CapturedMemory& found) {
   const Timed timed(cost_.copying);
-  globals_.clear();
-  for (const CapturedGlobal& global : memory_.globals) {
-    Region& region = globals_.emplace_back(Region{Region::Kind::global, global.address, global.size, global.name, {}});
-    region.pages.resize(page_count(region.range()));
+  for (const CapturedGlobal& global : memory.globals) {
+    CapturedMemory::Region& region =
+        found.regions.emplace_back(CapturedMemory::Region{Region::Kind::global, {global.address, global.size}, global.name});
+    region.digests.resize(page_count(region.range));
     PageBatch batch;
     batch.lent = true;
     batch.bytes = std::shared_ptr<std::byte[]>(new std::byte[global.size.count]);
     const MutableByteSpan bytes(batch.bytes.get(), global.size.count);
-    MNEME_TRY(memory_.vendor ? memory_.vendor->read_variable(stream, bytes, global.address)
-                             : stream.copy_to_host(bytes, global.address));
-    // The vector inside stays where it is when globals_ grows.
-    for (uint64_t i = 0; i < region.pages.size(); ++i)
-      batch.pages.push_back({page_extent(region.range(), i).size.count, &region.pages[i]});
+    MNEME_TRY(memory.vendor ? memory.vendor->read_variable(stream, bytes, global.address)
+                            : stream.copy_to_host(bytes, global.address));
+    // The vector inside stays where it is when the regions grow.
+    for (uint64_t i = 0; i < region.digests.size(); ++i) {
+      region.pages.push_back(i);
+      batch.pages.push_back({page_extent(region.range, i).size.count, &region.digests[i]});
+    }
     cost_.copied += global.size;
     MNEME_TRY(publication.put(std::move(batch)));
   }
@@ -258,30 +281,6 @@ Status StateCapture::read_variables(Stream& stream, Publication& publication) {
 Status StateCapture::finish(Publication& publication) {
   const Timed timed(cost_.digesting);
   return publication.wait();
-}
-
-MemoryState StateCapture::state() const {
-  MemoryState state;
-  auto add = [&](Region::Kind kind, const std::vector<MemoryRange>& memory) {
-    for (const MemoryRange& allocation : memory)
-      state.regions.push_back({kind, allocation.address, allocation.size, "", known_.at(allocation.address.address).digests});
-  };
-  add(Region::Kind::allocation, memory_.allocations);
-  add(Region::Kind::mapped, memory_.mapped);
-  add(Region::Kind::managed, memory_.managed);
-  add(Region::Kind::array, memory_.arrays);
-  add(Region::Kind::host, memory_.host);
-  state.regions.insert(state.regions.end(), globals_.begin(), globals_.end());
-  std::sort(state.regions.begin(), state.regions.end(),
-            [](const Region& a, const Region& b) { return std::tie(a.address, a.name) < std::tie(b.address, b.name); });
-  // Two names of one variable are one region.
-  uint64_t end = 0;
-  std::erase_if(state.regions, [&](const Region& region) {
-    if (region.address.address < end) return true;
-    end = region.address.address + region.size.count;
-    return false;
-  });
-  return state;
 }
 
 }  // namespace mneme

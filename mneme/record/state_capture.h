@@ -1,13 +1,14 @@
 // StateCapture: reads the memory that has changed since the last capture, and hands it to a publication.
 //
-// The device hashes every page. Only pages whose hash differs from that of the last capture are gathered into a PinnedRing and
-// digested, and of those that are all zero the digest is known. What is remembered of a page depends on its content alone, so
+// The device hashes every page. Only pages whose hash differs from that of the last capture are gathered into a PinnedRing, where
+// threads digest them, and of those that are all zero the digest is known. What is remembered of a page depends on its content alone, so
 // memory that was freed and allocated again at the same place is captured rightly. Used by the capturing thread only.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "mneme/base/status.h"
 #include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
+#include "mneme/record/captured_memory.h"
 #include "mneme/record/pinned_ring.h"
 #include "mneme/snapshot/snapshot.h"
 #include "mneme/store/publication.h"
@@ -49,13 +51,13 @@ class StateCapture {
     std::array<const std::vector<MemoryRange>*, 4> device_lists() const { return {&allocations, &mapped, &managed, &arrays}; }
     Bytes size() const;  // without the globals
   };
-  // Puts the changed pages of all but globals, and all pages of the globals, into the publication. state() has
-  // the result once the publication's wait() is ok. After a failure, and when the publication is given up although the database
-  // does not have its pages, call forget(): a later capture would otherwise take those pages for stored.
-  Status capture(Stream& stream, const Memory& memory, Publication& publication);
+  // Puts the changed pages of all but globals, and all pages of the globals, into the publication. `found` has their digests once
+  // the publication's wait() is ok, and stays where it is until then or until the publication is gone. After a failure, and when
+  // the publication is given up although the database does not have its pages, call forget(): a later capture would otherwise take
+  // those pages for stored.
+  Status capture(Stream& stream, const Memory& memory, Publication& publication, CapturedMemory& found);
   // Waits until the publication has let go of the pages of capture(), and filled in their digests.
   Status finish(Publication& publication);
-  MemoryState state() const;
   // How long captures took so far, and what they copied. Digesting is what was waited for digests.
   struct Cost {
     std::chrono::steady_clock::duration hashing{}, pinning{}, copying{}, digesting{};
@@ -65,14 +67,13 @@ class StateCapture {
   // Whether the last capture failed because host memory was not mapped any more.
   bool lost_host_memory() const { return lost_host_memory_; }
   void forget() { known_.clear(); }
-  // Forgets the pages of memory that is not among this, which is all that there is.
+  // Forgets the pages of memory that is not among this, which is all that there is. The next capture tells which that was.
   void forget_freed(const Memory& all);
 
  private:
   struct Known {
     Bytes size;
     std::vector<uint64_t> hashes;
-    std::vector<Digest> digests;
   };
 
   // A page that is to be copied.
@@ -85,8 +86,8 @@ class StateCapture {
   class Source;  // where pages are read from: the device or the host
   class DeviceSource;
   class HostSource;
-  Status capture_allocations(Source& source, const std::vector<MemoryRange>& allocations, Publication& publication);
-  Status read_variables(Stream& stream, Publication& publication);
+  Status capture_regions(Source& source, std::span<CapturedMemory::Region> regions, Publication& publication);
+  Status read_variables(Stream& stream, const Memory& memory, Publication& publication, CapturedMemory& found);
   Status copy_pages(Source& source, std::span<const Page> pages, Publication& publication);
   Result<std::shared_ptr<std::byte[]>> take_piece();
   Status put_zeros(Publication& publication);
@@ -96,12 +97,10 @@ class StateCapture {
   PinnedRing ring_;
   std::shared_ptr<WriterThreads> writers_;
   std::optional<uint64_t> zero_hash_;  // of a page on the device, once a capture has asked
-  Digest digest_of_zeros_;             // as the publication fills it in
   Cost cost_;
   std::chrono::steady_clock::duration pinned_before_{};  // of the ring's, what cost_ has
-  Memory memory_;                              // of the last capture
   std::unordered_map<uint64_t, Known> known_;  // by address
-  std::vector<Region> globals_;
+  std::vector<DevicePtr> freed_;               // since the last capture
   bool lost_host_memory_ = false;
 };
 

@@ -55,10 +55,11 @@ TEST(StateCapture, VariablesBesideEachOtherAreReadOneByOne) {
   options.writers = std::make_shared<WriterThreads>(1, Bytes(0));
   auto publication = *database->begin_publication(options);
   StateCapture capture(device, 1_MiB, options.writers);
-  Status status = capture.capture(**stream, all, *publication);
+  CapturedMemory found;
+  Status status = capture.capture(**stream, all, *publication, found);
   if (status.ok()) status = capture.finish(*publication);
   ASSERT_TRUE(status.ok()) << status.to_string();
-  const MemoryState state = capture.state();
+  const MemoryState state = CaptureHistory().add(found);
   ASSERT_EQ(state.regions.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(state.regions[i].address, ranges[i].address);

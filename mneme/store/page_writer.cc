@@ -17,7 +17,8 @@ PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOpt
     : store_(store),
       files_(files),
       options_(options),
-      writers_(options.writers ? options.writers : std::make_shared<WriterThreads>(options.threads)) {}
+      writers_(options.writers ? options.writers : std::make_shared<WriterThreads>(options.threads)),
+      place_(writers_->next_place()) {}
 
 PageWriter::~PageWriter() {
   std::unique_lock lock(mutex_);
@@ -30,7 +31,7 @@ PageWriter::~PageWriter() {
     if (left.empty()) changed_.wait(lock, [&, before = put_ + kept_] { return put_ + kept_ != before; });
   }
   lock.unlock();
-  writers_->release_claims(this, claims_);
+  writers_->release_claims(place_, claims_);
   if (!pack_) return;
   [[maybe_unused]] Status closed = pack_->close();
   [[maybe_unused]] Status removed = files_.remove(path_);
@@ -120,7 +121,7 @@ Status PageWriter::digest(const Part& part, std::vector<Wanted>& wanted) {
     const ByteSpan content(at, page.size);
     at += page.size;
     *page.digest = digest_of(content);
-    if (!writers_->claim(*page.digest, this)) continue;
+    if (!writers_->claim(*page.digest, place_)) continue;
     {
       std::lock_guard lock(mutex_);
       claims_.push_back(*page.digest);

@@ -61,6 +61,7 @@ class PageWriter {
   FileSystem& files_;
   const PublicationOptions options_;
   const std::shared_ptr<WriterThreads> writers_;
+  const uint64_t place_;
 
   mutable std::mutex mutex_;  // over everything up to pack_mutex_
   std::condition_variable changed_;

@@ -7,8 +7,8 @@
 //   publication->wait();              // now every digest is filled in
 //   publication->commit(recording);   // pages, states, code, list, the kernel's JSON; each file whole or not at all
 //
-// A publication that is destroyed without commit() leaves nothing behind. To be used by one thread at a time. Once wait() is ok,
-// that may be another thread than before: the one that put the pages need not wait for the files.
+// A publication that is destroyed without commit() leaves nothing behind. To be used by one thread at a time, which
+// may be another one than before: the one that put the pages need not wait for their digests, nor for the files.
 #pragma once
 
 #include <memory>

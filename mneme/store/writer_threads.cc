@@ -133,15 +133,23 @@ void WriterThreads::give_back(std::byte* block) {
   std::free(block);
 }
 
-bool WriterThreads::claim(const Digest& digest, const void* owner) {
+uint64_t WriterThreads::next_place() {
   std::lock_guard lock(mutex_);
-  return claimed_.try_emplace(digest, owner).second;
+  return places_++;
 }
 
-void WriterThreads::release_claims(const void* owner, const std::vector<Digest>& digests) {
+bool WriterThreads::claim(const Digest& digest, uint64_t place) {
+  std::lock_guard lock(mutex_);
+  const auto [claimed, is_first] = claimed_.try_emplace(digest, place);
+  const bool is_taken = is_first || claimed->second > place;
+  if (is_taken) claimed->second = place;
+  return is_taken;
+}
+
+void WriterThreads::release_claims(uint64_t place, const std::vector<Digest>& digests) {
   std::lock_guard lock(mutex_);
   for (const Digest& digest : digests)
-    if (auto claimed = claimed_.find(digest); claimed != claimed_.end() && claimed->second == owner) claimed_.erase(claimed);
+    if (auto claimed = claimed_.find(digest); claimed != claimed_.end() && claimed->second == place) claimed_.erase(claimed);
 }
 
 }  // namespace mneme

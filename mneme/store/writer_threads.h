@@ -1,8 +1,8 @@
 // WriterThreads: the threads of publications, and the memory in which pages wait to be compressed and written.
 //
 // Work is of two kinds. What a program waits for (digests) is done before what it does not (storing). Publications that share
-// these threads share the pages that they have yet to write, too: each content is written by the first of them that has it. They
-// must be committed in the order in which they were begun. Thread-safe.
+// these threads share the pages that they have yet to write, too: each content is written by one of them that was begun before those that
+// count on it. They must be committed in the order in which they were begun. Thread-safe.
 #pragma once
 
 #include <array>
@@ -46,9 +46,12 @@ class WriterThreads {
   using Block = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
   Block take_block();
 
-  // Whether `owner` is the first that claims to write this content.
-  bool claim(const Digest& digest, const void* owner);
-  void release_claims(const void* owner, const std::vector<Digest>& digests);
+  // The place of a publication that begins now among all that do.
+  uint64_t next_place();
+  // Whether the publication in this place is to write this content: no other one is, or only some that were begun after it, and
+  // that will write it too.
+  bool claim(const Digest& digest, uint64_t place);
+  void release_claims(uint64_t place, const std::vector<Digest>& digests);
 
  private:
   struct Work {
@@ -67,7 +70,8 @@ class WriterThreads {
   std::array<std::deque<Work>, 2> queues_;
   bool stopping_ = false, cannot_start_ = false;
   std::vector<std::thread> threads_;
-  std::unordered_map<Digest, const void*> claimed_;
+  uint64_t places_ = 0;
+  std::unordered_map<Digest, uint64_t> claimed_;  // by which publication
   uint64_t blocks_left_;
   std::vector<std::byte*> free_blocks_;  // of those that are left
 };
