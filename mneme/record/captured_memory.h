@@ -26,7 +26,7 @@ struct CapturedMemory {
     std::vector<uint64_t> pages{};
     std::vector<Digest> digests{};
   };
-  std::vector<Region> regions;  // in any order, with each name of a global
+  std::vector<Region> regions;   // in any order, with each name of a global
   std::vector<DevicePtr> freed;  // regions of captures before that are not there any more
 
   // The regions by address, each once, without digests.

@@ -485,8 +485,8 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   const ProgramShape shape = shape_of(instance);
   count_shapes_of_groups();
   instance.shape_launches = launches_of(*capture->kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
-  std::shared_ptr<Captured> captured(
-      new Captured{capture->kernel, capture->opened, capture->memory.size(), {}, {}, {}, nullptr, {}, Storing(environment_.report)});
+  std::shared_ptr<Captured> captured(new Captured{
+      capture->kernel, capture->opened, capture->memory.size(), {}, {}, {}, nullptr, {}, Storing(environment_.report)});
   Status status = capture_epilogue(*capture);
   if (!status.ok() && (gate_.disturbed() || capture->opened->states->lost_host_memory()))
     return give_up(*capture, NotRecorded::concurrent);

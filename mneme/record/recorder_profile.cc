@@ -155,6 +155,7 @@ std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, c
 
 void Recorder::finish() {
   const Timed timed(environment_.report, &RecordingReport::ending);
+  writers_->hurry();
   commits_.finish();
   tell_counts();
 }

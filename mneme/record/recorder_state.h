@@ -70,7 +70,7 @@ struct Recorder::Capture {
   Vendor& vendor;
   StateCapture::Memory memory{};
   CapturedTextures textures{};
-  uint64_t host_removals = 0;  // HostMemory::removals() when it was listed
+  uint64_t host_removals = 0;        // HostMemory::removals() when it was listed
   CapturedMemory before{}, after{};  // outlive the publication, which fills their digests in
   std::unique_ptr<Publication> publication{};
   Recording recording{};

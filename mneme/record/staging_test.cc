@@ -64,6 +64,56 @@ TEST(Staging, AProgramGoesOnWhileItsLaunchesAreStored) {
   EXPECT_EQ(program.report().instances, static_cast<uint64_t>(kLaunches));
 }
 
+// The digests of all but the first launch are made when the program has long changed the memory.
+TEST(Staging, WhatTheProgramWritesAfterALaunchIsNotSeen) {
+  ClosedDisk disk;
+  FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+  program.goes_on = true;
+  constexpr int kElements = 300'000, kLaunches = 6;
+  int* data = program.allocate<int>(kElements);
+  for (int i = 0; i < kLaunches; ++i) {
+    for (int at = 0; at < kElements; ++at) data[at] = at * (i + 1);
+    program.launch(program.increment, data, kElements);
+    std::fill_n(data, kElements, -1);
+  }
+  disk.open();
+  const auto instances = program.instances();
+  ASSERT_EQ(instances.size(), static_cast<size_t>(kLaunches));
+  auto database = Database::open(program.database());
+  for (int i = 0; i < kLaunches; ++i) {
+    const InstanceRecord& instance = instances[static_cast<size_t>(i)];
+    const auto memory = database->load_instance(instance.static_hash, instance.dynamic_hash);
+    ASSERT_TRUE(memory.ok());
+    std::vector<int> expected(kPageSize.count / sizeof(int));
+    const auto expect_first_page = [&](const MemoryState& state, int more) {
+      for (size_t at = 0; at < expected.size(); ++at) expected[at] = static_cast<int>(at) * (i + 1) + more;
+      EXPECT_EQ(state.regions.at(0).pages.at(0), digest_of(std::as_bytes(std::span(expected)))) << i;
+    };
+    expect_first_page(memory->prologue, 0);
+    expect_first_page(memory->epilogue, 1);
+  }
+}
+
+// A launch that the database turns out to have may have left other memory than the recorded one, on which the next one counts.
+TEST(Staging, WhatALaunchOfKnownDataHasLeftIsStoredForTheNextOne) {
+  FakeProgram program(every_launch());
+  program.goes_on = true;
+  constexpr int kElements = 100'000;
+  int* data = program.allocate<int>(kElements);
+  int left = 1;
+  runtime->kernels[program.increment] = [&](void** arguments) {
+    std::fill_n(*static_cast<int**>(arguments[0]), kElements, left);
+    return cudaSuccess;
+  };
+  for (; left <= 3; ++left) {
+    std::fill_n(data, kElements, 0);
+    program.launch(program.increment, data, kElements);
+  }
+  program.launch(program.increment, data, kElements);  // from what the third has left
+  EXPECT_EQ(program.instances().size(), 2u);
+  EXPECT_EQ(program.report().duplicates, 2u);
+}
+
 TEST(Staging, WithoutMemoryALaunchIsStoredWhenItReturns) {
   RecordingOptions options = every_launch();
   options.staging = Bytes(0);

@@ -1,8 +1,8 @@
 // StateCapture: reads the memory that has changed since the last capture, and hands it to a publication.
 //
 // The device hashes every page. Only pages whose hash differs from that of the last capture are gathered into a PinnedRing, where
-// threads digest them, and of those that are all zero the digest is known. What is remembered of a page depends on its content alone, so
-// memory that was freed and allocated again at the same place is captured rightly. Used by the capturing thread only.
+// threads digest them, and of those that are all zero the digest is known. What is remembered of a page depends on its content
+// alone, so memory that was freed and allocated again at the same place is captured rightly. Used by the capturing thread only.
 #pragma once
 
 #include <array>
@@ -53,8 +53,8 @@ class StateCapture {
   };
   // Puts the changed pages of all but globals, and all pages of the globals, into the publication. `found` has their digests once
   // the publication's wait() is ok, and stays where it is until then or until the publication is gone. After a failure, and when
-  // the publication is given up although the database does not have its pages, call forget(): a later capture would otherwise take
-  // those pages for stored.
+  // the publication is given up although the database does not have its pages, call forget(): a later capture would otherwise
+  // take those pages for stored.
   Status capture(Stream& stream, const Memory& memory, Publication& publication, CapturedMemory& found);
   // Waits until the publication has let go of the pages of capture(), and filled in their digests.
   Status finish(Publication& publication);
@@ -99,8 +99,8 @@ class StateCapture {
   std::optional<uint64_t> zero_hash_;  // of a page on the device, once a capture has asked
   Cost cost_;
   std::chrono::steady_clock::duration pinned_before_{};  // of the ring's, what cost_ has
-  std::unordered_map<uint64_t, Known> known_;  // by address
-  std::vector<DevicePtr> freed_;               // since the last capture
+  std::unordered_map<uint64_t, Known> known_;            // by address
+  std::vector<DevicePtr> freed_;                         // since the last capture
   bool lost_host_memory_ = false;
 };
 

@@ -124,8 +124,8 @@ struct RecordingReport {
   // that were recorded in all. Of the latter, for the device to find the pages that have changed, for memory to be pinned, for
   // changed pages to be copied, for their digests, and for memory, since others were not stored yet.
   std::atomic<uint64_t> opening, ending, capturing, hashing, pinning, copying, digesting, waiting;
-  std::atomic<uint64_t> committing;      // nanoseconds that a thread took to store launches, while the program went on or waited
-  SharedText<1024> failure;              // why recording ended, in the first process where it did
+  std::atomic<uint64_t> committing;  // nanoseconds that a thread took to store launches, while the program went on or waited
+  SharedText<1024> failure;          // why recording ended, in the first process where it did
   Reason not_recorded[kNotRecordedReasons];
 
   void count(NotRecorded reason, std::string_view kernel);

@@ -31,7 +31,7 @@ WriterThreads::~WriterThreads() {
 }
 
 void WriterThreads::start_all() {
-  if (!threads_.empty() || cannot_start_) return;
+  if (threads_.size() >= count_ || cannot_start_) return;
   SignalsBlocked blocked;
   try {
     while (threads_.size() < count_) threads_.emplace_back([this] { run_all(); });
@@ -44,6 +44,12 @@ bool WriterThreads::start() {
   std::lock_guard lock(mutex_);
   start_all();
   return !threads_.empty();
+}
+
+void WriterThreads::hurry() {
+  std::lock_guard lock(mutex_);
+  count_ = std::max(count_, std::min(usable_processors(), 16u));
+  if (!queues_[0].empty() || !queues_[1].empty()) start_all();
 }
 
 void WriterThreads::add(Order order, const void* owner, std::function<void()> work) {

@@ -1,8 +1,8 @@
 // WriterThreads: the threads of publications, and the memory in which pages wait to be compressed and written.
 //
 // Work is of two kinds. What a program waits for (digests) is done before what it does not (storing). Publications that share
-// these threads share the pages that they have yet to write, too: each content is written by one of them that was begun before those that
-// count on it. They must be committed in the order in which they were begun. Thread-safe.
+// these threads share the pages that they have yet to write, too: each content is written by one of them that was begun before
+// those that count on it. They must be committed in the order in which they were begun. Thread-safe.
 #pragma once
 
 #include <array>
@@ -41,6 +41,8 @@ class WriterThreads {
   std::vector<std::function<void()>> take_all(const void* owner);
   // Starts the threads, if they do not run. False: the system starts none.
   bool start();
+  // Has as many threads work as there are processors, 16 at most, since the program does nothing but wait for them any more.
+  void hurry();
 
   // Memory of kBlock. Null: all of it is in use, or the system has none.
   using Block = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
@@ -64,8 +66,8 @@ class WriterThreads {
   void start_all();                   // under the mutex
   void give_back(std::byte* block);
 
-  const unsigned count_;
   std::mutex mutex_;  // over everything below
+  unsigned count_;
   std::condition_variable changed_;
   std::array<std::deque<Work>, 2> queues_;
   bool stopping_ = false, cannot_start_ = false;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <future>
 
+#include "mneme/base/processors.h"
 #include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
@@ -57,6 +58,36 @@ TEST(WriterThreads, WhatTheProgramWaitsForComesFirst) {
   may_go_on.set_value();
   all.get_future().wait();
   EXPECT_EQ(done, (std::vector{1, 2, 3}));
+}
+
+TEST(WriterThreads, MoreOfThemWorkWhenTheProgramOnlyWaits) {
+  if (usable_processors() < 2) GTEST_SKIP() << "one processor has one thread";
+  WriterThreads threads(1);
+  std::atomic<int> begun = 0;
+  std::promise<void> may_end;
+  const std::shared_future<void> ends = may_end.get_future().share();
+  for (int i = 0; i < 3; ++i) threads.add(WriterThreads::Order::later, nullptr, [&, ends] { ++begun, ends.wait(); });
+  while (begun < 1) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(begun, 1);
+  threads.hurry();
+  while (begun < 2) std::this_thread::yield();
+  may_end.set_value();
+}
+
+// Threads may come to the content of a later publication first.
+TEST(WriterThreads, AnEarlierPublicationTakesContentFromALaterOne) {
+  WriterThreads threads(1);
+  const uint64_t earlier = threads.next_place(), later = threads.next_place();
+  const Digest content = digest_of(noise(10, 1));
+  EXPECT_TRUE(threads.claim(content, later));
+  EXPECT_TRUE(threads.claim(content, earlier));
+  EXPECT_FALSE(threads.claim(content, earlier));
+  EXPECT_FALSE(threads.claim(content, later));
+  threads.release_claims(later, {content});
+  EXPECT_FALSE(threads.claim(content, later));
+  threads.release_claims(earlier, {content});
+  EXPECT_TRUE(threads.claim(content, later));
 }
 
 TEST(WriterThreads, MemoryIsGivenUpToTheBoundAndAgain) {
