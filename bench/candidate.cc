@@ -23,6 +23,7 @@
 #include "candidate_stages.h"
 #include "candidate_worker.h"
 #include "mneme/measure/time_statistics.h"
+#include "mneme/memory/recorded_addresses.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
 #include "vector_add.h"
@@ -257,6 +258,7 @@ Status run(const Options& options) {
   if (options.compilers != 0) {
     MNEME_ASSIGN(beside, BusyCompilers::start(setup, options.compilers));
   }
+  const HeldAddresses held = hold_recorded_addresses(database, static_hash, {&dynamic_hash, 1});
   MNEME_ASSIGN(auto device, Device::open(options.kind, options.ordinal));
   MNEME_ASSIGN(auto session, Session::prepare(database, static_hash, dynamic_hash, *device));
   if (!options.json) fmt::print("{}: {}\n", device->properties().name, session->kernel().demangled);

@@ -17,6 +17,7 @@
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/replay_text.h"
 #include "mneme/measure/stage_clock.h"
+#include "mneme/memory/recorded_addresses.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
 
@@ -119,6 +120,7 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(const RecordedLaunches recorded, recorded_.launches());
     configuration = shown_for(std::move(configuration), recorded.kernel.kernel);
     MNEME_ASSIGN(cache_, cache_option_.open());
+    const HeldAddresses held = hold_recorded_addresses(recorded.database, recorded.kernel.kernel.static_hash, recorded.instances);
     StageClock clock;
     MNEME_ASSIGN(auto device, device_.open());
     const Nanoseconds opening = clock.lap();

@@ -5,10 +5,12 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <variant>
 
 #include "mneme/deploy/conditions.h"
 #include "mneme/device/backend.h"
 #include "mneme/measure/time_statistics.h"
+#include "mneme/memory/recorded_addresses.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/json_text.h"
 #include "mneme/replay/session.h"
@@ -170,15 +172,27 @@ Result<TunedFile> read_tuned(const Path& path, FileSystem& files) {
 
 Result<Deployment> deploy_all(const std::vector<std::string>& results, Unconfirmed unconfirmed,
                               const std::function<void(const std::string&)>& progress) {
-  Deployment all;
-  std::map<DeviceKind, std::unique_ptr<Device>> devices;
+  std::vector<std::variant<TunedFile, FoundConfiguration>> all_read;
+  std::vector<HeldAddresses> held;  // of all folders, before any device is opened
   for (const std::string& path : results) {
     if (!std::filesystem::is_directory(path)) {
-      MNEME_ASSIGN(const TunedFile earlier, read_tuned(path));
-      all.file.add(earlier);
+      MNEME_ASSIGN(TunedFile earlier, read_tuned(path));
+      all_read.emplace_back(std::move(earlier));
       continue;
     }
-    MNEME_ASSIGN(const FoundConfiguration found, read_found(path));
+    MNEME_ASSIGN(FoundConfiguration found, read_found(path));
+    if (const auto database = Database::open(found.database); database.ok())
+      held.push_back(hold_recorded_addresses(*database, found.static_hash, found.instances));
+    all_read.emplace_back(std::move(found));
+  }
+  Deployment all;
+  std::map<DeviceKind, std::unique_ptr<Device>> devices;
+  for (const auto& read : all_read) {
+    if (const auto* earlier = std::get_if<TunedFile>(&read)) {
+      all.file.add(*earlier);
+      continue;
+    }
+    const auto& found = std::get<FoundConfiguration>(read);
     std::unique_ptr<Device>& device = devices[found.device];
     if (!device) {
       MNEME_ASSIGN(device, Device::open(found.device));

@@ -732,6 +732,46 @@ TEST_P(PreparedOutside, AnAddressThatIsTakenIsToldWithItsKindAndWhatHelps) {
             "the system places what a process has elsewhere each time");
 }
 
+// Held before the device is opened: what opening it maps lies elsewhere.
+TEST_P(PreparedOutside, AddressesThatAreHeldAreTakenByThePreparedMemory) {
+  publish(MadeOutside().made);
+  EXPECT_THAT(endangered_addresses(plan_),
+              testing::ElementsAre(MemoryRange{MadeOutside::kFirst, 32_MiB}, MemoryRange{MadeOutside::kThird, 32_MiB}));
+  const HeldAddresses held = hold_recorded_addresses(*database_, instance_.static_hash, {&instance_.dynamic_hash, 1});
+  EXPECT_NE(mappings_in(MadeOutside::kThird, 32_MiB), "");
+  EXPECT_FALSE(map_host_range(MadeOutside::kSecond, Bytes(4096)).ok());
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  (*memory)->give_addresses_up();
+  EXPECT_FALSE(map_host_range(MadeOutside::kThird, Bytes(4096)).ok()) << "meanwhile they are held again";
+  Status taken = (*memory)->take_addresses();
+  EXPECT_TRUE(taken.ok()) << taken.to_string();
+}
+
+TEST_P(PreparedOutside, AddressesOfARecordingThatCannotBeReadAreNotHeld) {
+  publish(MadeOutside().made);
+  const Digest none{};
+  for (const Digest& kernel : {instance_.static_hash, none})
+    const HeldAddresses held = hold_recorded_addresses(*database_, kernel, {&none, 1});
+  EXPECT_EQ(mappings_in(MadeOutside::kThird, 32_MiB), "");
+}
+
+TEST_P(PreparedOutside, OfTheHostsMemoryThePagesThatTheProgramRegisteredAreHeld) {
+  MadeRecording made;
+  made.kernel.name = made.kernel.demangled = "none";
+  made.ir = "none, with registered memory";
+  constexpr DevicePtr kRegistered{0x6f0000000100};
+  const ByteVector host(4096, std::byte{1});
+  made.regions = {{Region::Kind::host, kRegistered, "", host, host}, {Region::Kind::host, kHostMemoryBase, "", host, host}};
+  publish(made);
+  const std::vector<MemoryRange> ranges = endangered_addresses(plan_);
+  EXPECT_THAT(ranges, testing::ElementsAre(MemoryRange{DevicePtr(0x6f0000000000), 8_KiB}));
+  const HeldAddresses held(ranges);
+  EXPECT_NE(mappings_in(kRegistered, Bytes(host.size())), "");
+  auto memory = prepare();
+  EXPECT_TRUE(memory.ok()) << memory.status().to_string();
+}
+
 TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
   MemoryPlan plan;
   PlannedRegion region;

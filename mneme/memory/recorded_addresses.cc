@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mneme/device/reservation_granularity.h"
+
 namespace mneme {
 namespace {
 
@@ -14,6 +16,9 @@ bool lies_outside(const PlannedRegion& region) {
          region.prologue.kind != Region::Kind::host;
 }
 
+// Registered memory is the program's own; what it allocated by the CUDA runtime lies where nothing else does.
+bool is_registered(const Region& region) { return region.kind == Region::Kind::host && region.address < kHostMemoryBase; }
+
 Status no_room(const Status& reason, const Region& region) {
   const std::string name = region.name.empty() ? "" : " '" + region.name + "'";
   Status status = reason.with_context(
@@ -24,6 +29,37 @@ Status no_room(const Status& reason, const Region& region) {
 }
 
 }  // namespace
+
+std::vector<MemoryRange> endangered_addresses(const MemoryPlan& plan) {
+  std::vector<MemoryRange> ranges;
+  for (const PlannedRegion& region : plan.regions) {
+    const MemoryRange range = region.prologue.range();
+    if (!lies_outside(region) && !is_registered(region.prologue)) continue;
+    const uint64_t unit = (is_registered(region.prologue) ? kHostPage : kLargestReservationGranularity).count;
+    const DevicePtr begin(round_down(range.address.address, unit)), end(round_up(range.end().address, unit));
+    if (begin >= end) continue;  // wraps around
+    if (!ranges.empty() && begin >= ranges.back().address && begin <= ranges.back().end())
+      ranges.back().size = std::max(ranges.back().end(), end) - ranges.back().address;
+    else
+      ranges.push_back({begin, end - begin});
+  }
+  return ranges;
+}
+
+HeldAddresses hold_recorded_addresses(const Database& database, const Digest& static_hash, std::span<const Digest> instances) {
+  const auto kernel = database.load_kernel(static_hash);
+  if (!kernel.ok()) return {};
+  std::vector<MemoryRange> ranges;
+  for (const Digest& instance : instances) {
+    const auto recorded = database.load_instance(static_hash, instance);
+    if (!recorded.ok()) continue;
+    const auto plan = plan_memory(*kernel, recorded->instance, recorded->prologue, recorded->epilogue);
+    if (!plan.ok()) continue;
+    const std::vector<MemoryRange> of_instance = endangered_addresses(*plan);
+    ranges.insert(ranges.end(), of_instance.begin(), of_instance.end());
+  }
+  return HeldAddresses(std::move(ranges));
+}
 
 Result<RecordedAddresses> RecordedAddresses::reserve(const InstanceRecord& instance, const MemoryPlan& plan, Device& device) {
   RecordedAddresses addresses;
@@ -60,6 +96,7 @@ Status RecordedAddresses::reserve_outside(const MemoryPlan& plan, Device& device
     size_t next = i + 1;
     for (; next < regions.size() && round_down(regions[next]->address.address, unit) <= end; ++next)
       end = std::max(end, round_up(regions[next]->range().end().address, unit));
+    loans_.emplace_back(MemoryRange{DevicePtr(base), Bytes(end - base)});
     auto space = device.reserve(DevicePtr(base), Bytes(end - base));
     if (!space.ok()) return no_room(space.status(), *regions[i]);
     for (; i < next; ++i) {
@@ -74,10 +111,10 @@ Status RecordedAddresses::reserve_outside(const MemoryPlan& plan, Device& device
 Status RecordedAddresses::map_host_memory(const MemoryPlan& plan, Device& device) {
   for (const MappedSpan& span : plan.spans) {
     if (plan.regions[span.regions.front()].prologue.kind != Region::Kind::host) continue;
+    loans_.emplace_back(span.range());
     auto mapping = device.map_host(span.address, span.size);
     if (!mapping.ok()) {
       Status status = mapping.status().with_context("mapping the recorded host memory");
-      // Memory that the program allocated by the CUDA runtime lies where nothing else does.
       if (status.code() != Code::unavailable || span.address >= kHostMemoryBase) return status;
       return error(
           Code::unavailable,

@@ -19,4 +19,13 @@ Result<std::unique_ptr<RecordedKernel>> RecordedKernel::load(const PoolSetup& se
       new RecordedKernel{std::move(database), std::move(kernel), std::move(launches), std::move(code)});
 }
 
+HeldAddresses RecordedKernel::hold_addresses() const {
+  std::vector<MemoryRange> ranges;
+  for (const Launch& launch : launches) {
+    const std::vector<MemoryRange> of_launch = endangered_addresses(launch.plan);
+    ranges.insert(ranges.end(), of_launch.begin(), of_launch.end());
+  }
+  return HeldAddresses(std::move(ranges));
+}
+
 }  // namespace mneme

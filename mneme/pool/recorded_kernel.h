@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mneme/memory/memory_plan.h"
+#include "mneme/memory/recorded_addresses.h"
 #include "mneme/pool/setup.h"
 #include "mneme/replay/recorded_code.h"
 #include "mneme/store/database.h"
@@ -16,6 +17,9 @@ struct RecordedKernel {
   // Failures: those of Database::open(), load_kernel() and load_instance(), of plan_memory(), of check_device(), and of
   // RecordedCode::load().
   static Result<std::unique_ptr<RecordedKernel>> load(const PoolSetup& setup);
+
+  // Holds the addresses of every launch that other things may take: called before a device is opened.
+  HeldAddresses hold_addresses() const;
 
   struct Launch {
     InstanceRecord instance;

@@ -68,6 +68,7 @@ void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const WorkerOrd
   }
   reserve_descriptors(256);  // what a device takes, while there is one thread
   if (order.role == WorkerRole::keeper) return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.device));
+  const HeldAddresses held = recorded.hold_addresses();
   std::unique_ptr<Device> device;
   auto work = open_device_work(recorded, setup.device_kind, order, device, channel);
   serve_device(std::move(channel), std::move(work));

@@ -5,10 +5,13 @@
 // kernel writes, runs the kernel, compares all memory by hashes, and times further runs. Configurations that end in the same code
 // share one loaded object. Where runs are short all are started before the first is waited for.
 //
+//   const HeldAddresses held = hold_recorded_addresses(database, static_hash, {&dynamic_hash, 1});
+//   MNEME_ASSIGN(auto device, Device::open(kind));
 //   MNEME_ASSIGN(auto session, Session::prepare(database, static_hash, dynamic_hash, *device));
 //   const ReplayResult result = session->replay(configuration);
 //
-// Used by one thread at a time. The device and the database must outlive the session.
+// Without the first line opening a device may, now and then, put something of its own where recorded memory belongs, and
+// prepare() then fails (held_addresses.h). Used by one thread at a time. The device and the database must outlive the session.
 #pragma once
 
 #include <deque>

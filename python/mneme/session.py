@@ -48,18 +48,18 @@ class Session:
             raise InvalidArgumentError(
                 f"opening a session: 'instance' must be an Instance, not {type(instance).__name__}"
             )
-        kind, ordinal = choose_device(device, "opening a session")
         self.instance = instance
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._native: _native.Session | None = _native.Session.prepare(
-            instance.database._native,
-            instance.kernel._native,
-            instance._native,
-            kind=kind,
-            ordinal=ordinal or 0,
-            cache=bool(cache),
-        )
+        recorded = (instance.database._native, instance.kernel._native, instance._native)
+        held = _native.hold_addresses(*recorded)  # before the driver, which choosing a device starts, puts things there
+        try:
+            kind, ordinal = choose_device(device, "opening a session")
+            self._native: _native.Session | None = _native.Session.prepare(
+                *recorded, kind=kind, ordinal=ordinal or 0, cache=bool(cache)
+            )
+        finally:
+            held.release()
         _open.add(self)
 
     @property

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "mneme/device/backend.h"
 #include "mneme/device/device_count.h"
+#include "mneme/memory/recorded_addresses.h"
 #include "mneme/pool/conclusion.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/device_knobs.h"
@@ -131,6 +132,16 @@ void bind_session(nb::module_& module) {
                    })
       .def("close", &PreparedSession::close, nb::call_guard<nb::gil_scoped_release>())
       .def("abandon", &PreparedSession::abandon, "In a forked child: lets go of it without ending it.");
+  nb::class_<HeldAddresses>(module, "HeldAddresses", "Addresses of this process that are kept free for a session.")
+      .def("release", &HeldAddresses::release, "Holds nothing from now on.");
+  module.def(
+      "hold_addresses",
+      [](const Database& database, const KernelDocument& kernel, const InstanceRecord& instance) {
+        nb::gil_scoped_release release;
+        return hold_recorded_addresses(database, kernel.kernel.static_hash, {&instance.dynamic_hash, 1});
+      },
+      nb::arg("database"), nb::arg("kernel"), nb::arg("instance"),
+      "Keeps the addresses of a recorded launch free, until a session takes them: called before the driver is started.");
   module.def(
       "check_knobs",
       [](const Config& config, const std::string& kind) { check(check_knobs(config.value, unwrap(parse_device_kind(kind)))); },

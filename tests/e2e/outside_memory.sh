@@ -30,6 +30,18 @@ for number in 0 1 2; do
   contains out "3 verified, 0 failed"
 done
 
+# A driver that, when it starts, maps memory of its own where the recorded memory belongs, if there is room: the place is held before,
+# whatever it is that opens the device.
+export MNEME_FAKE_TAKES_AT=0x7b0000000000
+expect 0 mneme replay db 'add_one#0,2' --device cuda --iterations 3
+[ "$(json out 'd["verified"]')" = True ] || fail "not verified where the driver would have taken the addresses"
+expect 0 mneme replay db add_one#0 --iterations 3
+expect 0 mneme check db add_one#0 --device cuda
+expect 0 mneme diff db add_one#0 --device cuda
+expect 0 mneme sweep db 'add_one#0,2' --device cuda --grid 'block.x=64:256:*2' --keep-threads --results-dir held
+contains out "3 verified, 0 failed"
+unset MNEME_FAKE_TAKES_AT
+
 # Where the driver has another address for it, that is what is said.
 MNEME_FAKE_ELSEWHERE_FROM=0x7b0000000000 expect 2 mneme replay db add_one#0 --device cuda
 contains err "reserving the recorded address 0x7b0000000000 of 4.00 MiB of mapped memory: "

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import mneme
@@ -242,3 +243,23 @@ def test_a_device_is_named_by_its_kind_and_its_number() -> None:
 def test_a_knob_is_of_the_devices_that_have_a_use_for_it() -> None:
     knob = {"assembler.max_registers": 32}
     assert takes("cuda", **knob) and not takes("cpu", **knob) and takes("cpu", **{"codegen.level": 1})
+
+
+@pytest.mark.skipif("MNEME_TEST_DRIVER" not in os.environ, reason="the driver of the tests was not built")
+def test_the_recorded_addresses_are_held_before_the_driver_starts(tmp_path: Path) -> None:
+    folder, program, cubin = (os.environ["MNEME_TEST_DRIVER" + name] for name in ("", "_PROGRAM", "_CUBIN"))
+    environment = {**os.environ, "LD_LIBRARY_PATH": folder}
+    db = str(tmp_path / "db")
+    record = ["mneme", "record", "-rdb", db, "--device", "cuda", "--vass", "1", "--max", "1", "--", program, "dlsym", cubin]
+    subprocess.run([*record, "mapped"], env=environment, check=True, capture_output=True)
+    replay = (
+        "import mneme, sys\n"
+        "instance = mneme.Database(sys.argv[1])['add_one'][0]\n"
+        "with mneme.Session(instance, device=None if sys.argv[2] == 'auto' else sys.argv[2]) as session:\n"
+        "    print(session.device, session.replay(mneme.Config()).verified)\n"
+    )
+    # Where a driver maps something of its own, when it starts, if there is room.
+    environment["MNEME_FAKE_TAKES_AT"] = "0x7b0000000000"
+    for device in ("cuda", "auto"):
+        done = subprocess.run([sys.executable, "-c", replay, db, device], env=environment, capture_output=True, text=True)
+        assert (done.stdout, done.returncode) == ("Fake GPU True\n", 0), done.stderr

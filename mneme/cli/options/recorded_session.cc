@@ -2,6 +2,7 @@
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/progress.h"
+#include "mneme/memory/recorded_addresses.h"
 
 namespace mneme::cli {
 
@@ -23,13 +24,15 @@ Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSes
   MNEME_ASSIGN(RecordedLaunches recorded, options.recorded_.launches());
   opened->database_ = std::make_unique<Database>(std::move(recorded.database));
   MNEME_ASSIGN(auto cache, options.cache_.open());
+  const Digest& kernel = recorded.kernel.kernel.static_hash;
+  const HeldAddresses held = hold_recorded_addresses(*opened->database_, kernel, recorded.instances);
   MNEME_ASSIGN(opened->device_, options.device_.open());
   Progress line;
   auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
   RecordedCopies copies;
   copies.no_mask = no_mask;
-  MNEME_ASSIGN(opened->session_, Session::prepare(*opened->database_, recorded.kernel.kernel.static_hash, recorded.instances[0],
-                                                  *opened->device_, show, std::move(copies)));
+  MNEME_ASSIGN(opened->session_,
+               Session::prepare(*opened->database_, kernel, recorded.instances[0], *opened->device_, show, std::move(copies)));
   if (cache) opened->session_->use_cache(std::move(cache));
   MNEME_TRY(opened->find_ranges(options, configuration));
   return opened;

@@ -15,12 +15,14 @@
 #include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
+#include "mneme/device/reservation_granularity.h"
 
 namespace mneme::cuda {
 namespace {
 
 // The driver (580) rounds the address wished for up to this, and takes no wish for a smaller range.
 constexpr Bytes kReservationGranularity = 32_MiB;
+static_assert(kLargestReservationGranularity.count % kReservationGranularity.count == 0);
 
 class CudaDevice final : public Device {
  public:

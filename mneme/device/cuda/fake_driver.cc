@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "mneme/device/cuda/element_kernels_host.h"
 
@@ -184,6 +185,9 @@ CUresult cuGetErrorString(CUresult error, const char** words) {
 
 CUresult cuInit(unsigned) {
   ENTER();
+  // A hint alone, as a driver's own memory lies where the system has room.
+  if (const uint64_t place = std::exchange(state.takes_at, 0))
+    mmap(reinterpret_cast<void*>(place), 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return CUDA_SUCCESS;
 }
 CUresult cuDriverGetVersion(int* version) {

@@ -45,6 +45,7 @@ struct FakeDriverState {
   std::map<CUdevice_attribute, int> attributes;  // of the device, where they are not as usual
   uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint
   uint64_t elsewhere_from = UINT64_MAX;          // nor are those from this hint on
+  uint64_t takes_at = 0;                         // the first cuInit() maps a page of the host there, if there is room
   std::string jit_log;                           // what the JIT says when cuModuleLoadDataEx fails
   std::map<CUjit_option, uint64_t> jit_options;  // of the last module that was loaded, but for buffers
   uint64_t table_address = 0x1000;               // of "table", the one variable, of 24 bytes

@@ -2,8 +2,8 @@
 //
 // Every image has a kernel "add_one" with two parameters, an address and a count: it adds one to each of so many 32-bit words.
 // Any other kernel has the same parameters and does nothing. The environment scripts it: MNEME_FAKE_ELSEWHERE_FROM is
-// `elsewhere_from`, MNEME_FAKE_SHARES_MANAGED whether host and device may reach managed memory at once,
-// MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable "increment".
+// `elsewhere_from`, MNEME_FAKE_TAKES_AT `takes_at`, MNEME_FAKE_SHARES_MANAGED whether host and device may reach managed memory at
+// once, MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable "increment".
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -51,6 +51,7 @@ const bool prepared = [] {
   state.table_address = reinterpret_cast<uint64_t>(table);
   state.elsewhere_below = 32 << 20;
   if (const char* from = std::getenv("MNEME_FAKE_ELSEWHERE_FROM")) state.elsewhere_from = std::strtoull(from, nullptr, 0);
+  if (const char* at = std::getenv("MNEME_FAKE_TAKES_AT")) state.takes_at = std::strtoull(at, nullptr, 0);
   if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
     state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
   if (const char* size = std::getenv("MNEME_FAKE_MANAGED_VARIABLE")) state.globals["increment"].resize(std::atoi(size));
