@@ -250,7 +250,22 @@ def test_the_recorded_addresses_are_held_before_the_driver_starts(tmp_path: Path
     folder, program, cubin = (os.environ["MNEME_TEST_DRIVER" + name] for name in ("", "_PROGRAM", "_CUBIN"))
     environment = {**os.environ, "LD_LIBRARY_PATH": folder}
     db = str(tmp_path / "db")
-    record = ["mneme", "record", "-rdb", db, "--device", "cuda", "--vass", "1", "--max", "1", "--", program, "dlsym", cubin]
+    record = [
+        "mneme",
+        "record",
+        "-rdb",
+        db,
+        "--device",
+        "cuda",
+        "--vass",
+        "1",
+        "--max",
+        "1",
+        "--",
+        program,
+        "dlsym",
+        cubin,
+    ]
     subprocess.run([*record, "mapped"], env=environment, check=True, capture_output=True)
     replay = (
         "import mneme, sys\n"
@@ -261,5 +276,7 @@ def test_the_recorded_addresses_are_held_before_the_driver_starts(tmp_path: Path
     # Where a driver maps something of its own, when it starts, if there is room.
     environment["MNEME_FAKE_TAKES_AT"] = "0x7b0000000000"
     for device in ("cuda", "auto"):
-        done = subprocess.run([sys.executable, "-c", replay, db, device], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", replay, db, device], env=environment, capture_output=True, text=True
+        )
         assert (done.stdout, done.returncode) == ("Fake GPU True\n", 0), done.stderr
