@@ -37,6 +37,8 @@ class CodeLoader {
 
   // Loads an image of machine code, and finds the kernel in it.
   virtual Result<Loaded> load(ByteSpan image, const std::string& kernel) = 0;
+  // What a launch of the code on the current device names, as long as the device has what was loaded onto it.
+  virtual Result<void*> launch_handle(const Loaded& code) { return code.kernel; }
   // Writes into the code's table of variables (MNEME_VARIABLE_TABLE), on the current device.
   virtual Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) = 0;
   // Lets launches on the current device have so much dynamic shared memory.

@@ -36,7 +36,15 @@ std::string_view describe(KeptBy reason) {
       "pointers that are aligned less",
       "memory that may be reached in two ways",
       "captured before the code was loaded",
-      "after a failure"};
+      "after a failure",
+      "run both ways",
+      "while another launch was run both ways",
+      "of a kernel that cannot be run twice",
+      "with memory that is not known, so that it cannot be copied",
+      "without room for copies of the memory",
+      "captured before the code was compared",
+      "after a difference",
+      "slower with the deployed code"};
   return kWords.at(static_cast<size_t>(reason));
 }
 
@@ -45,6 +53,10 @@ std::optional<KeptBy> find_doubt(const TunedKernel& code, const ProgramLaunch& l
   const auto shape = code.rule.apply(launch.shape);
   if (!shape) return KeptBy::shape;
   becomes = *shape;
+  return find_doubt_in_arguments(code, launch, loader);
+}
+
+std::optional<KeptBy> find_doubt_in_arguments(const TunedKernel& code, const ProgramLaunch& launch, CodeLoader& loader) {
   const bool looks_at_arguments = !code.arguments.empty() || !code.aligned.empty() || !code.alone.empty();
   if (looks_at_arguments && !launch.arguments) return KeptBy::arguments;
   for (const ArgumentIs& argument : code.arguments)

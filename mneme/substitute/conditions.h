@@ -12,7 +12,26 @@
 namespace mneme {
 
 // Why a launch is the program's own, in the order in which it is found out.
-enum class KeptBy { architecture, attributes, shape, arguments, alignment, memory, capture, failure, count };
+enum class KeptBy {
+  architecture,
+  attributes,
+  shape,
+  arguments,
+  alignment,
+  memory,
+  capture,
+  failure,
+  // Of launches that are to be run both ways (trial.h):
+  compared,  // they were: the program's own launch stands
+  busy,
+  not_repeatable,
+  unknown_memory,
+  no_room,
+  capture_before,
+  difference,
+  slower,
+  count
+};
 // For people: "another launch shape".
 std::string_view describe(KeptBy reason);
 
@@ -24,6 +43,8 @@ struct ProgramLaunch {
   bool odd = false;                  // it has attributes, or arguments given in a way, that no replay has
 };
 
+// As find_doubt(), of all conditions but the shape's.
+std::optional<KeptBy> find_doubt_in_arguments(const TunedKernel& code, const ProgramLaunch& launch, CodeLoader& loader);
 // Why the code cannot take the launch's place; nothing: it can, with the shape `becomes`. The arguments must be there
 // (check_parameters()).
 std::optional<KeptBy> find_doubt(const TunedKernel& code, const ProgramLaunch& launch, CodeLoader& loader, ProgramShape& becomes);

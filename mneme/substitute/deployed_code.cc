@@ -33,6 +33,11 @@ uint64_t next_generation() {
   return ++last;
 }
 
+double median_of(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+}
+
 bool runs_on(const TunedKernel& code, const Result<std::string>& architecture) {
   return architecture.ok() && *architecture == code.architecture;
 }
@@ -40,29 +45,43 @@ bool runs_on(const TunedKernel& code, const Result<std::string>& architecture) {
 }  // namespace
 
 struct DeployedCode::Candidate {
+  // What trials of launches of one shape have come to.
+  struct Judged {
+    uint64_t trials = 0;
+    std::vector<double> deployed, original;  // times of all but the first, which loads what is loaded lazily
+    std::optional<KeptBy> kept;              // for good
+  };
   const TunedKernel* code = nullptr;
-  std::mutex mutex;  // over loaded
+  std::mutex mutex;  // over loaded, for_trials and judged
   CodeLoader::Loaded loaded;
-  std::atomic<uint64_t> ready = 0;  // a bit for each device
+  CodeLoader::Loaded for_trials;
+  std::map<ProgramShape, Judged> judged;                           // by the program's shape
+  std::array<std::atomic<void*>, kMostDevices> handles{};          // for launches, by device; null: not ready there
+  bool looks_at_arguments() const { return !code->arguments.empty() || !code->aligned.empty() || !code->alone.empty(); }
 };
 
 struct DeployedCode::Kernel {
   std::shared_ptr<const RegisteredKernel> registered;
   Digest static_hash;
   std::string name;  // for people
+  std::vector<uint64_t> sizes;  // of the parameters
   std::vector<std::unique_ptr<Candidate>> candidates;
   std::atomic<bool> dropped = false;
+  std::atomic<KeptBy> dropped_by = KeptBy::failure;
+  std::mutex mutex;  // over difference
+  std::string difference;
   std::atomic<uint64_t> substituted = 0;
   std::array<std::atomic<uint64_t>, static_cast<size_t>(KeptBy::count)> kept{};
 
-  void keep(KeptBy reason) { ++kept[static_cast<size_t>(reason)]; }
-  void drop(const Status& why) {
+  void keep(KeptBy reason) { kept[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
+  void drop(const Status& why, KeptBy by = KeptBy::failure) {
+    if (!dropped) dropped_by = by;
     if (!dropped.exchange(true)) log::warning("tuned: {}: the program's own code runs from now on: {}", name, why.message());
   }
 };
 
-DeployedCode::DeployedCode(TunedFile file, std::string name)
-    : file_(std::move(file)), name_(std::move(name)), generation_(next_generation()) {}
+DeployedCode::DeployedCode(TunedFile file, std::string name, TrialOptions trials)
+    : file_(std::move(file)), name_(std::move(name)), trials_(trials), generation_(next_generation()) {}
 DeployedCode::~DeployedCode() = default;
 
 std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const ProgramLaunch& launch, Registry& registry,
@@ -91,24 +110,38 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
   kernel->static_hash = *static_hash;
   kernel->name = shown(kernel->candidates.front()->code->demangled);
   const auto sizes = loader.parameter_sizes(launch.function, *kernel->registered);
+  if (sizes.ok()) kernel->sizes = *sizes;
   if (!sizes.ok()) kernel->drop(sizes.status());
   for (const auto& candidate : kernel->candidates)
     if (Status fits = sizes.ok() ? check_parameters(*candidate->code, *sizes) : Status(); !fits.ok()) kernel->drop(fits);
   return kernel;
 }
 
-// What a thread has found last is found without a lock.
-DeployedCode::Kernel* DeployedCode::kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
-  struct Known {
-    const void* function = nullptr;
-    uint64_t generation = 0;
-    Kernel* kernel = nullptr;
-  };
+// What a thread has found last is found without a lock: the kernel of a function, and what took the place of its last launch, where
+// that depends on nothing but the shape and the device, or on conditions that are looked at again.
+struct DeployedCode::Known {
+  const void* function = nullptr;
+  uint64_t generation = 0;
+  Kernel* kernel = nullptr;
+  const Candidate* candidate = nullptr;  // null: no launch is known
+  int ordinal = 0;
+  ProgramShape shape;
+  Substitute substitute;
+};
+
+DeployedCode::Known& DeployedCode::known(const void* function) {
   static thread_local std::array<Known, 16> recent;
-  Known& last = recent[reinterpret_cast<uintptr_t>(launch.function) / 16 % recent.size()];
-  const uint64_t generation = generation_;
+  return recent[reinterpret_cast<uintptr_t>(function) / 16 % recent.size()];
+}
+
+DeployedCode::Kernel* DeployedCode::kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
+  Known& last = known(launch.function);
+  const uint64_t generation = generation_.load(std::memory_order_acquire);
   if (last.function == launch.function && last.generation == generation) return last.kernel;
-  last = {launch.function, generation, look_up(launch, registry, loader)};
+  last = {};
+  last.kernel = look_up(launch, registry, loader);
+  last.function = launch.function;
+  last.generation = generation;
   return last.kernel;
 }
 
@@ -135,9 +168,15 @@ Status DeployedCode::prepare(Kernel& kernel, Candidate& candidate, const Program
     addresses.push_back(place.address.address);
   }
   if (!addresses.empty()) MNEME_TRY(loader.write_addresses(candidate.loaded, addresses));
-  candidate.ready |= uint64_t{1} << ordinal;
+  MNEME_ASSIGN(candidate.handles[static_cast<size_t>(ordinal)], loader.launch_handle(candidate.loaded));
   return {};
 }
+
+struct DeployedCode::Choice {
+  Substitute substitute;
+  const Candidate* candidate = nullptr;
+  bool lasts = false;  // the next launch of this shape has the same substitute, where its arguments meet the conditions
+};
 
 std::optional<DeployedCode::Substitute> DeployedCode::find(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
   Kernel* const kernel = kernel_of(launch, registry, loader);
@@ -146,40 +185,131 @@ std::optional<DeployedCode::Substitute> DeployedCode::find(const ProgramLaunch& 
     kernel->keep(reason);
     return std::nullopt;
   };
-  if (kernel->dropped) return keep(KeptBy::failure);
+  if (kernel->dropped.load(std::memory_order_acquire)) return keep(kernel->dropped_by);
   if (launch.odd) return keep(KeptBy::attributes);
   const auto ordinal = loader.current_device();
   if (!ordinal.ok() || *ordinal < 0 || *ordinal >= kMostDevices) return keep(KeptBy::architecture);
 
+  Known& last = known(launch.function);
+  if (last.candidate && last.ordinal == *ordinal && last.shape == launch.shape &&
+      (!last.candidate->looks_at_arguments() || !find_doubt_in_arguments(*last.candidate->code, launch, loader)))
+    return last.substitute;
+  const auto choice = choose(*kernel, launch, *ordinal, loader);
+  if (!choice) return std::nullopt;
+  if (choice->lasts) {
+    last.candidate = choice->candidate;
+    last.ordinal = *ordinal;
+    last.shape = launch.shape;
+    last.substitute = choice->substitute;
+  }
+  return choice->substitute;
+}
+
+std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const ProgramLaunch& launch, int ordinal,
+                                                         CodeLoader& loader) {
+  const auto keep = [&](KeptBy reason) -> std::optional<Choice> {
+    kernel.keep(reason);
+    return std::nullopt;
+  };
   KeptBy reason = KeptBy::architecture;
-  for (const auto& candidate : kernel->candidates) {
-    const bool ready = candidate->ready >> *ordinal & 1;
-    if (!ready && !runs_on(*candidate->code, loader.architecture(*ordinal))) continue;
+  bool comes_first = true;  // no candidate before has doubts that other arguments would not raise
+  for (const auto& candidate : kernel.candidates) {
+    std::atomic<void*>& handle = candidate->handles[static_cast<size_t>(ordinal)];
+    const bool ready = handle != nullptr;
+    if (!ready && !runs_on(*candidate->code, loader.architecture(ordinal))) continue;
     ProgramShape shape;
     if (const auto doubt = find_doubt(*candidate->code, launch, loader, shape)) {
       reason = std::max(reason, *doubt);
+      comes_first = comes_first && *doubt == KeptBy::shape;
       continue;
     }
     if (!ready && loader.is_capturing(launch.stream)) return keep(KeptBy::capture);
-    Status prepared = ready ? Status() : prepare(*kernel, *candidate, launch, *ordinal, loader);
+    Status prepared = ready ? Status() : prepare(kernel, *candidate, launch, ordinal, loader);
     if (prepared.ok() && shape.shared > kUsualShared)
-      prepared = loader.allow_shared_memory(candidate->loaded, *ordinal, shape.shared);
+      prepared = loader.allow_shared_memory(candidate->loaded, ordinal, shape.shared);
     if (!prepared.ok()) {
-      kernel->drop(prepared);
+      kernel.drop(prepared);
       return keep(KeptBy::failure);
     }
-    return Substitute{candidate->loaded.kernel, shape, kernel};
+    Choice choice{{handle, shape, &kernel, nullptr}, candidate.get(), comes_first && shape.shared <= kUsualShared};
+    if (trials_needed() == 0) return choice;
+    std::lock_guard lock(candidate->mutex);
+    const Candidate::Judged& judged = candidate->judged[launch.shape];
+    if (judged.kept) return keep(*judged.kept);
+    if (judged.trials >= trials_needed()) return choice;
+    if (loader.is_capturing(launch.stream)) return keep(KeptBy::capture_before);
+    choice.substitute.on_trial = candidate.get();
+    choice.lasts = false;
+    return choice;
   }
   return keep(reason);
 }
 
 void DeployedCode::end(const Substitute& substitute, const Status& launched) {
   if (launched.ok()) {
-    ++substitute.kernel->substituted;
+    substitute.kernel->substituted.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   substitute.kernel->drop(launched);
   substitute.kernel->keep(KeptBy::failure);
+}
+
+uint64_t DeployedCode::trials_needed() const { return trials_.race ? std::max(trials_.verify, kRacedLaunches) : trials_.verify; }
+
+void DeployedCode::try_out(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device) {
+  Kernel& kernel = *substitute.kernel;
+  // One at a time: each takes memory. The others do not wait, since the one may wait for what they do.
+  std::unique_lock alone(trial_mutex_, std::try_to_lock);
+  const bool repeatable = substitute.on_trial->code->repeatable == Repeatable::yes && launch.launch.arguments != nullptr;
+  if (!alone || !repeatable) {
+    (void)launch.original();
+    return kernel.keep(repeatable ? KeptBy::busy : KeptBy::not_repeatable);
+  }
+  const auto outcome = compare(substitute, launch, device);
+  if (!outcome.ok()) {
+    kernel.drop(outcome.status());
+    return kernel.keep(KeptBy::failure);
+  }
+  kernel.keep(outcome->not_compared.value_or(KeptBy::compared));
+  if (outcome->not_compared) return;
+  if (!outcome->difference.empty()) {
+    std::lock_guard lock(kernel.mutex);
+    kernel.difference = outcome->difference;
+    return kernel.drop(error(Code::incompatible, "{}", outcome->difference), KeptBy::difference);
+  }
+  std::lock_guard lock(substitute.on_trial->mutex);
+  Candidate::Judged& judged = substitute.on_trial->judged[launch.launch.shape];
+  if (++judged.trials > 1 && trials_.race) {
+    judged.deployed.push_back(outcome->deployed);
+    judged.original.push_back(outcome->original);
+  }
+  if (judged.trials == trials_needed() && trials_.race && median_of(judged.deployed) > median_of(judged.original))
+    judged.kept = KeptBy::slower;
+}
+
+Result<TrialOutcome> DeployedCode::compare(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device) {
+  Candidate& candidate = *substitute.on_trial;
+  Kernel& kernel = *substitute.kernel;
+  TrialCode code{*candidate.code, kernel.sizes, candidate.loaded, {}};
+  const auto describe_code = [&]() -> Status {
+    for (const std::string& variable : candidate.code->variables) {
+      MNEME_ASSIGN(const MemoryRange place,
+                   device.find_variable(host_function_of(launch.launch.function), *kernel.registered, variable));
+      code.variables.push_back(place);
+    }
+    if (code.variables.empty()) return {};
+    // Loaded once more: meanwhile other threads may launch the code with the program's variables.
+    if (!candidate.for_trials.kernel) {
+      MNEME_ASSIGN(candidate.for_trials, device.load(file_.images[candidate.code->image], candidate.code->name));
+    }
+    code.loaded = candidate.for_trials;
+    return {};
+  };
+  if (Status described = describe_code(); !described.ok()) {
+    (void)launch.original();
+    return described;
+  }
+  return run_trial(code, launch, trials_.race ? Timed::yes : Timed::no, device);
 }
 
 void DeployedCode::forget_kernels() {
@@ -194,23 +324,27 @@ void DeployedCode::forget_devices() {
   std::shared_lock lock(mutex_);
   for (const auto& [function, kernel] : kernels_) {
     if (!kernel) continue;
-    for (const auto& candidate : kernel->candidates) candidate->ready = 0;
+    for (const auto& candidate : kernel->candidates)
+      for (std::atomic<void*>& handle : candidate->handles) handle = nullptr;
   }
+  generation_ = next_generation();
 }
 
 bool DeployedCode::looks_at_memory() const {
-  return std::any_of(file_.kernels.begin(), file_.kernels.end(), [](const TunedKernel& code) { return !code.alone.empty(); });
+  return trials_needed() != 0 || std::any_of(file_.kernels.begin(), file_.kernels.end(), [](const TunedKernel& code) { return !code.alone.empty(); });
 }
 
 std::vector<std::string> DeployedCode::summary() const {
   struct Sum {
     uint64_t substituted = 0, launches = 0;
     std::array<uint64_t, static_cast<size_t>(KeptBy::count)> kept{};
+    std::string difference;
   };
   std::map<std::string, Sum> sums;
   std::set<Digest> seen, all;
-  const auto add = [&](const Kernel& kernel) {
+  const auto add = [&](Kernel& kernel) {
     Sum& sum = sums[kernel.name];
+    if (std::lock_guard alone(kernel.mutex); sum.difference.empty()) sum.difference = kernel.difference;
     seen.insert(kernel.static_hash);
     sum.substituted += kernel.substituted;
     sum.launches += kernel.substituted;
@@ -232,6 +366,7 @@ std::vector<std::string> DeployedCode::summary() const {
       if (sum.kept[i] == 0) continue;
       line += fmt::format("{}{} {}", std::exchange(before, ", "), sum.kept[i], describe(static_cast<KeptBy>(i)));
     }
+    if (!sum.difference.empty()) line += " (" + sum.difference + ")";
     lines.push_back(std::move(line));
   }
   for (const TunedKernel& code : file_.kernels) all.insert(code.static_hash);

@@ -15,23 +15,33 @@
 
 #include "mneme/substitute/code_loader.h"
 #include "mneme/substitute/conditions.h"
+#include "mneme/substitute/trial.h"
 #include "mneme/tuned/tuned_file.h"
 
 namespace mneme {
+
+// Which launches are run both ways before the deployed code has the place of those that follow: the first of each kernel and shape.
+struct TrialOptions {
+  uint64_t verify = 0;  // so many are compared; 0: none
+  bool race = false;    // they are timed too, and more of them where `verify` is less than kRacedLaunches
+};
+inline constexpr uint64_t kRacedLaunches = 5;
 
 // Thread-safe.
 class DeployedCode {
  public:
   // `name` is what the file is called in messages.
-  DeployedCode(TunedFile file, std::string name);
+  DeployedCode(TunedFile file, std::string name, TrialOptions trials = {});
   ~DeployedCode();
 
   struct Kernel;
+  struct Candidate;
   // What takes a launch's place.
   struct Substitute {
-    void* handle = nullptr;  // of the kernel, as CodeLoader::Loaded has it
+    void* handle = nullptr;  // as CodeLoader::launch_handle() has it
     ProgramShape shape;
     Kernel* kernel = nullptr;
+    Candidate* on_trial = nullptr;  // the launch is to be made by try_out(); null: it is to be made, and end() called
   };
 
   // The code that takes the launch's place; nothing: the launch is to be made as it is.
@@ -39,6 +49,9 @@ class DeployedCode {
   // To be called when the launch of the substitute was made, or why it was not: then the launch is to be made as it is, and so
   // are all of the kernel that follow.
   void end(const Substitute& substitute, const Status& launched);
+
+  // Makes the launch both ways, compares and judges. The program's own launch is made exactly once, and its result stands.
+  void try_out(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device);
 
   // The program has unloaded code: functions may come to stand for others.
   void forget_kernels();
@@ -50,16 +63,23 @@ class DeployedCode {
   std::vector<std::string> summary() const;
 
  private:
-  struct Candidate;
+  struct Known;
+  struct Choice;
+  static Known& known(const void* function);
   Kernel* kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   Kernel* look_up(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   std::unique_ptr<Kernel> describe_kernel(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) const;
   // Loads the code of a candidate, and makes it ready on the current device.
   Status prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal, CodeLoader& loader) const;
+  std::optional<Choice> choose(Kernel& kernel, const ProgramLaunch& launch, int ordinal, CodeLoader& loader);
+  uint64_t trials_needed() const;
+  Result<TrialOutcome> compare(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device);
 
   const TunedFile file_;
   const std::string name_;
-  std::atomic<uint64_t> generation_;  // another one when functions may stand for others
+  const TrialOptions trials_;
+  std::mutex trial_mutex_;            // held by the one trial that runs
+  std::atomic<uint64_t> generation_;  // another one when functions may stand for others, or what was loaded is lost
   mutable std::shared_mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Kernel>> kernels_;  // by the function; null: the file has none for it
   std::vector<std::unique_ptr<Kernel>> former_;                       // of functions that are gone

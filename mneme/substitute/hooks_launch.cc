@@ -8,21 +8,39 @@ namespace {
 Dim3 extent(dim3 d) { return {d.x, d.y, d.z}; }
 dim3 extent(Dim3 d) { return {d.x, d.y, d.z}; }
 
-// `original` makes the call of the program, and `with` makes it with the substitute.
+// `original` makes the call of the program, and `with` makes it with the code under a handle, in another shape, with arguments.
 template <typename Original, typename With>
 cudaError_t launch(Table& table, const ProgramLaunch& launch, Original original, With with) {
   DeployedCode& code = process()->code;
   const auto substitute = code.find(launch, table.registry(), table);
   if (!substitute) return original();
   const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
-  const cudaError_t launched = with(*substitute);
-  if (launched == cudaSuccess) {
-    code.end(*substitute, {});
-    return launched;
+  const auto deployed = [&](void* handle, void* const* arguments) -> Status {
+    const cudaError_t launched = with(handle, substitute->shape, const_cast<void**>(arguments));
+    if (launched == cudaSuccess) return {};
+    if (!pending) (void)MNEME_NEXT(table, cudaGetLastError)();
+    return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched));
+  };
+  if (substitute->on_trial) [[unlikely]] {
+    cudaError_t made = cudaSuccess;
+    code.try_out(*substitute, {launch, [&] { return (made = original()) == cudaSuccess; }, deployed}, table);
+    return made;
   }
-  if (!pending) (void)MNEME_NEXT(table, cudaGetLastError)();
-  code.end(*substitute, error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched)));
-  return original();
+  const Status launched = deployed(substitute->handle, launch.arguments);
+  code.end(*substitute, launched);
+  return launched.ok() ? cudaSuccess : original();
+}
+
+// Code that is loaded by itself is launched by its handle where the runtime has a function for that, which looks nothing up.
+template <mneme_call kSlot, bool kCooperative>
+cudaError_t launch_handle(Table& table, void* handle, const ProgramShape& shape, void** arguments, cudaStream_t stream) {
+  constexpr mneme_call kByHandle = is_per_thread(kSlot) ? MNEME_CALL___cudaLaunchKernel_ptsz : MNEME_CALL___cudaLaunchKernel;
+  if constexpr (!kCooperative)
+    if (const auto by_handle = reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kByHandle)))
+      return by_handle(static_cast<cudaKernel_t>(handle), extent(shape.grid), extent(shape.block), arguments, shape.shared.count,
+                       stream);
+  return reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot))(handle, extent(shape.grid), extent(shape.block),
+                                                                            arguments, shape.shared.count, stream);
 }
 
 template <mneme_call kSlot, bool kCooperative>
@@ -32,9 +50,8 @@ cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block,
   return launch(
       table, {function, {extent(grid), extent(block), Bytes(shared), kCooperative}, arguments, stream_of_call<kSlot>(stream)},
       [&] { return next(function, grid, block, arguments, shared, stream); },
-      [&](const DeployedCode::Substitute& substitute) {
-        const ProgramShape& shape = substitute.shape;
-        return next(substitute.handle, extent(shape.grid), extent(shape.block), arguments, shape.shared.count, stream);
+      [&](void* handle, const ProgramShape& shape, void** changed) {
+        return launch_handle<kSlot, kCooperative>(table, handle, shape, changed, stream);
       });
 }
 
@@ -45,10 +62,8 @@ cudaError_t on_launch_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 
   return launch(
       table, {kernel, {extent(grid), extent(block), Bytes(shared)}, arguments, stream_of_call<kSlot>(stream)},
       [&] { return next(kernel, grid, block, arguments, shared, stream); },
-      [&](const DeployedCode::Substitute& substitute) {
-        const ProgramShape& shape = substitute.shape;
-        return next(static_cast<cudaKernel_t>(substitute.handle), extent(shape.grid), extent(shape.block), arguments,
-                    shape.shared.count, stream);
+      [&](void* handle, const ProgramShape& shape, void** changed) {
+        return launch_handle<kSlot, false>(table, handle, shape, changed, stream);
       });
 }
 
@@ -68,12 +83,12 @@ cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configura
   return launch(
       table, {function, shape, arguments, stream_of_call<kSlot>(configuration->stream), odd_attributes},
       [&] { return next(configuration, function, arguments); },
-      [&](const DeployedCode::Substitute& substitute) {
+      [&](void* handle, const ProgramShape& tuned, void** with) {
         cudaLaunchConfig_t changed = *configuration;
-        changed.gridDim = extent(substitute.shape.grid);
-        changed.blockDim = extent(substitute.shape.block);
-        changed.dynamicSmemBytes = substitute.shape.shared.count;
-        return next(&changed, substitute.handle, arguments);
+        changed.gridDim = extent(tuned.grid);
+        changed.blockDim = extent(tuned.block);
+        changed.dynamicSmemBytes = tuned.shared.count;
+        return next(&changed, handle, with);
       });
 }
 

@@ -9,7 +9,7 @@ namespace mneme::substitute {
 
 // Never destroyed: programs launch from destructors and exit handlers.
 struct Process {
-  explicit Process(TunedFile file, std::string name) : code(std::move(file), std::move(name)) {}
+  Process(TunedFile file, std::string name, TrialOptions trials) : code(std::move(file), std::move(name), trials) {}
   DeployedCode code;
   Registry registry;
   Allocations allocations;  // of programs that were built for recording; the driver knows those of others

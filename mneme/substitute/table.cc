@@ -1,5 +1,7 @@
 #include "mneme/substitute/table.h"
 
+#include <memory>
+
 #include "mneme/abi/deployed_code.h"
 #include "mneme/hooks/find_global.h"
 #include "mneme/hooks/kernel_handles.h"
@@ -48,9 +50,11 @@ Status Table::quietly(const char* what, Call call) {
   return error(Code::device_fault, "{} returned {}", what, static_cast<int>(code));
 }
 
+// Of each launch. Where this fails the launch fails too, with the same error: what is pending is not asked for.
 Result<int> Table::current_device() {
   int ordinal = 0;
-  MNEME_TRY(quietly("cudaGetDevice", [&] { return MNEME_NEXT(*this, cudaGetDevice)(&ordinal); }));
+  if (const cudaError_t code = MNEME_NEXT(*this, cudaGetDevice)(&ordinal); code != cudaSuccess)
+    return error(Code::device_fault, "cudaGetDevice returned {}", static_cast<int>(code));
   return ordinal;
 }
 
@@ -115,6 +119,82 @@ Status Table::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {
                                                               cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                               static_cast<int>(size.count), ordinal);
   });
+}
+
+Result<Bytes> Table::free_memory() {
+  size_t available = 0, total = 0;
+  MNEME_TRY(quietly("cudaMemGetInfo", [&] { return MNEME_NEXT(*this, cudaMemGetInfo)(&available, &total); }));
+  return Bytes(available);
+}
+
+Result<DevicePtr> Table::allocate(Bytes size) {
+  const RelaxedCapture relaxed(*this);
+  void* block = nullptr;
+  MNEME_TRY(quietly("cudaMalloc", [&] { return MNEME_NEXT(*this, cudaMalloc)(&block, size.count); }));
+  return DevicePtr(reinterpret_cast<uint64_t>(block));
+}
+
+void Table::release(DevicePtr block) {
+  const RelaxedCapture relaxed(*this);
+  (void)quietly("cudaFree", [&] { return MNEME_NEXT(*this, cudaFree)(reinterpret_cast<void*>(block.address)); });
+}
+
+Status Table::copy(DevicePtr to, DevicePtr from, Bytes size, void* stream) {
+  return quietly("cudaMemcpyAsync", [&] {
+    return MNEME_NEXT(*this, cudaMemcpyAsync)(reinterpret_cast<void*>(to.address), reinterpret_cast<const void*>(from.address),
+                                              size.count, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream));
+  });
+}
+
+Status Table::read(std::byte* to, DevicePtr from, Bytes size, void* stream) {
+  auto* const of_program = static_cast<cudaStream_t>(stream);
+  MNEME_TRY(quietly("cudaMemcpyAsync", [&] {
+    return MNEME_NEXT(*this, cudaMemcpyAsync)(to, reinterpret_cast<const void*>(from.address), size.count, cudaMemcpyDeviceToHost,
+                                              of_program);
+  }));
+  return quietly("cudaStreamSynchronize", [&] { return MNEME_NEXT(*this, cudaStreamSynchronize)(of_program); });
+}
+
+Result<double> Table::time(void* stream, const std::function<Status()>& launch) {
+  const auto destroy = [&](CUevent_st* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(event); };
+  const auto make = [&](std::unique_ptr<CUevent_st, decltype(destroy)>& into) {
+    cudaEvent_t event = nullptr;
+    Status made = quietly("cudaEventCreate", [&] { return MNEME_NEXT(*this, cudaEventCreate)(&event); });
+    into.reset(event);
+    return made;
+  };
+  std::unique_ptr<CUevent_st, decltype(destroy)> begin(nullptr, destroy), end(nullptr, destroy);
+  const auto record = [&](cudaEvent_t event) {
+    return quietly("cudaEventRecord", [&] { return MNEME_NEXT(*this, cudaEventRecord)(event, static_cast<cudaStream_t>(stream)); });
+  };
+  MNEME_TRY(make(begin));
+  MNEME_TRY(make(end));
+  MNEME_TRY(record(begin.get()));
+  MNEME_TRY(launch());
+  MNEME_TRY(record(end.get()));
+  MNEME_TRY(quietly("cudaEventSynchronize", [&] { return MNEME_NEXT(*this, cudaEventSynchronize)(end.get()); }));
+  float milliseconds = 0;
+  MNEME_TRY(quietly("cudaEventElapsedTime",
+                    [&] { return MNEME_NEXT(*this, cudaEventElapsedTime)(&milliseconds, begin.get(), end.get()); }));
+  return milliseconds * 1e6;
+}
+
+bool Table::is_memory(DevicePtr address) {
+  cudaPointerAttributes found{};
+  const Status asked = quietly("cudaPointerGetAttributes", [&] {
+    return MNEME_NEXT(*this, cudaPointerGetAttributes)(&found, reinterpret_cast<const void*>(address.address));
+  });
+  return asked.ok() && found.type != cudaMemoryTypeUnregistered;
+}
+
+bool Table::reaches_host_memory() {
+  if (abi().device == MNEME_TABLE_CPU) return true;
+  int reaches = 0;
+  const auto ordinal = current_device();
+  const Status asked = !ordinal.ok() ? ordinal.status() : quietly("cudaDeviceGetAttribute", [&] {
+    return MNEME_NEXT(*this, cudaDeviceGetAttribute)(&reaches, cudaDevAttrPageableMemoryAccess, *ordinal);
+  });
+  return !asked.ok() || reaches != 0;
 }
 
 Status attach_table(mneme_call_table& abi) {

@@ -8,10 +8,11 @@
 #include "mneme/hooks/kernel_handles.h"
 #include "mneme/substitute/code_loader.h"
 #include "mneme/substitute/process.h"
+#include "mneme/substitute/trial_device.h"
 
 namespace mneme::substitute {
 
-class Table final : public CodeLoader, public CallTable {
+class Table final : public TrialDevice, public CallTable {
  public:
   static Table& attached(uint32_t index);
 
@@ -29,6 +30,15 @@ class Table final : public CodeLoader, public CallTable {
   Result<Loaded> load(ByteSpan image, const std::string& kernel) override;
   Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) override;
   Status allow_shared_memory(const Loaded& code, int ordinal, Bytes size) override;
+
+  Result<Bytes> free_memory() override;
+  Result<DevicePtr> allocate(Bytes size) override;
+  void release(DevicePtr block) override;
+  Status copy(DevicePtr to, DevicePtr from, Bytes size, void* stream) override;
+  Status read(std::byte* to, DevicePtr from, Bytes size, void* stream) override;
+  Result<double> time(void* stream, const std::function<Status()>& launch) override;
+  bool is_memory(DevicePtr address) override;
+  bool reaches_host_memory() override;
 
  private:
   // Makes a call that the program did not make: of its failure the program finds nothing.

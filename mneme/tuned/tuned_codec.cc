@@ -27,6 +27,16 @@ uint64_t aligned(uint64_t offset) { return (offset + kAlignment - 1) / kAlignmen
 constexpr std::pair<const char*, LaunchRule::Covers> kCovers[] = {
     {"shape", LaunchRule::Covers::shape}, {"block", LaunchRule::Covers::block}, {"any", LaunchRule::Covers::any}};
 
+constexpr std::pair<const char*, Repeatable> kRepeatable[] = {
+    {"unknown", Repeatable::unknown}, {"yes", Repeatable::yes}, {"no", Repeatable::no}};
+
+template <typename Words, typename Value>
+json word_of(const Words& words, Value value) {
+  for (const auto& [name, known] : words)
+    if (known == value) return name;
+  return nullptr;
+}
+
 json extents(const Dim3& d) { return json::array({d.x, d.y, d.z}); }
 
 json to_json(const ProgramShape& shape) {
@@ -47,10 +57,7 @@ Status read_shape(const JsonCursor& at, ProgramShape& out) {
 }
 
 json to_json(const LaunchRule& rule) {
-  json covers;
-  for (const auto& [name, value] : kCovers)
-    if (value == rule.covers) covers = name;
-  return {{"covers", covers},
+  return {{"covers", word_of(kCovers, rule.covers)},
           {"recorded", to_json(rule.recorded)},
           {"tuned", to_json(rule.tuned)},
           {"max_threads", rule.max_threads}};
@@ -94,7 +101,8 @@ Status read_evidence(const JsonCursor& at, Evidence& out) {
 }
 
 json to_json(const TunedKernel& kernel) {
-  json arguments = json::array(), aligned_pointers = json::array(), alone = json::array(), variables = json::array();
+  json arguments = json::array(), aligned_pointers = json::array(), alone = json::array(), variables = json::array(),
+       tolerances = json::array();
   for (const ArgumentIs& one : kernel.arguments)
     arguments.push_back({{"parameter", one.parameter}, {"bytes", hex_of(one.bytes)}});
   for (const PointerAligned& one : kernel.aligned)
@@ -105,6 +113,12 @@ json to_json(const TunedKernel& kernel) {
     alone.push_back({{"parameter", one.parameter}, {"others", others}});
   }
   for (const std::string& variable : kernel.variables) variables.push_back({{"name", variable}});
+  for (const TunedTolerance& one : kernel.tolerances)
+    tolerances.push_back({{"parameter", one.pointer.parameter},
+                          {"pointer", one.pointer.offset},
+                          {"offset", one.offset},
+                          {"bytes", one.bytes},
+                          {"tolerance", format_tolerance(one.tolerance)}});
   return {{"static_hash", kernel.static_hash.hex()},
           {"name", kernel.name},
           {"demangled", kernel.demangled},
@@ -116,6 +130,8 @@ json to_json(const TunedKernel& kernel) {
           {"aligned", aligned_pointers},
           {"alone", alone},
           {"variables", variables},
+          {"tolerances", tolerances},
+          {"repeatable", word_of(kRepeatable, kernel.repeatable)},
           {"evidence", to_json(kernel.evidence)}};
 }
 
@@ -142,6 +158,32 @@ Status read_conditions(const JsonCursor& at, TunedKernel& out) {
   });
 }
 
+// Members that came with version 1.1.
+Status read_for_comparison(const JsonCursor& at, TunedKernel& out) {
+  if (at.value().contains("tolerances"))
+    MNEME_TRY(at.each("tolerances", [&](const JsonCursor& one) -> Status {
+      TunedTolerance& range = out.tolerances.emplace_back();
+      std::string tolerance;
+      MNEME_TRY(one.read("parameter", range.pointer.parameter));
+      MNEME_TRY(one.read("pointer", range.pointer.offset));
+      MNEME_TRY(one.read("offset", range.offset));
+      MNEME_TRY(one.read("bytes", range.bytes));
+      MNEME_TRY(one.read("tolerance", tolerance));
+      const auto parsed = parse_tolerance(tolerance);
+      if (!parsed.ok()) return one.corrupt(parsed.status().message());
+      range.tolerance = *parsed;
+      return {};
+    }));
+  if (!at.value().contains("repeatable")) return {};
+  std::string word;
+  MNEME_TRY(at.read("repeatable", word));
+  const auto* known =
+      std::find_if(std::begin(kRepeatable), std::end(kRepeatable), [&](const auto& one) { return word == one.first; });
+  if (known == std::end(kRepeatable)) return at.corrupt("'repeatable' is none of unknown, yes and no");
+  out.repeatable = known->second;
+  return {};
+}
+
 Status read_kernel(const JsonCursor& at, uint64_t images, TunedKernel& out) {
   MNEME_TRY(at.read("static_hash", out.static_hash));
   MNEME_TRY(at.read("name", out.name));
@@ -154,6 +196,7 @@ Status read_kernel(const JsonCursor& at, uint64_t images, TunedKernel& out) {
   MNEME_TRY(read_rule(rule, out.rule));
   MNEME_TRY(read_conditions(at, out));
   MNEME_TRY(at.each("variables", [&](const JsonCursor& one) { return one.read("name", out.variables.emplace_back()); }));
+  MNEME_TRY(read_for_comparison(at, out));
   MNEME_ASSIGN(const JsonCursor evidence, at.member("evidence"));
   return read_evidence(evidence, out.evidence);
 }

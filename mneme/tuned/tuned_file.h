@@ -12,6 +12,7 @@
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 #include "mneme/snapshot/program_shape.h"
+#include "mneme/snapshot/tolerance.h"
 
 namespace mneme {
 
@@ -42,6 +43,19 @@ struct PointerAlone {
   std::vector<ArgumentPlace> others;
   friend bool operator==(const PointerAlone&, const PointerAlone&) = default;
 };
+
+// Memory that may differ by so much from what the program's own code leaves, and is right.
+struct TunedTolerance {
+  ArgumentPlace pointer;  // from where it points,
+  uint64_t offset = 0;    // so many bytes on,
+  uint64_t bytes = 0;     // so many; 0: to the end of the allocation
+  Tolerance tolerance;
+  friend bool operator==(const TunedTolerance&, const TunedTolerance&) = default;
+};
+
+// Whether a kernel can be run twice from the same memory, and does the same. One that prints, allocates, launches or writes surfaces
+// cannot.
+enum class Repeatable { unknown, yes, no };
 
 // How the launch of the code follows from the program's, and which launches it can follow from.
 struct LaunchRule {
@@ -94,6 +108,8 @@ struct TunedKernel {
   // The variables of the program that the code reaches, as its IR names them, in the order of the code's table of addresses
   // (mneme/abi/deployed_code.h).
   std::vector<std::string> variables;
+  std::vector<TunedTolerance> tolerances;        // by which the code was verified; all else is right to the byte
+  Repeatable repeatable = Repeatable::unknown;  // as of files of before version 1.1
   Evidence evidence;
   friend bool operator==(const TunedKernel&, const TunedKernel&) = default;
 
@@ -112,7 +128,7 @@ struct TunedFile {
   void add(const TunedFile& other);
 };
 
-inline constexpr uint16_t kTunedMajor = 1, kTunedMinor = 0;
+inline constexpr uint16_t kTunedMajor = 1, kTunedMinor = 1;
 
 ByteVector encode_tuned(const TunedFile& file);
 // Trusts nothing. corrupt: it is no such file, or was damaged. incompatible: a newer Mneme has written it. Messages start with

@@ -31,6 +31,8 @@ TunedFile small_file() {
   kernel.aligned = {{0, 256}};
   kernel.alone = {{0, {{1, 0}, {2, 8}}}};
   kernel.variables = {"offsets"};
+  kernel.tolerances = {{{0, 8}, 64, 512, {ElementType::f32, 1e-5, ErrorKind::relative}}};
+  kernel.repeatable = Repeatable::yes;
   kernel.evidence = {
       {digest_of(bytes_of("launch"))}, {1.5, 1.4, 1.6}, true, 2000, 1333.25, "NVIDIA H200", "0.1.0", "nvptxcompiler", "580.95",
       R"({"passes": "default<O3>"})"};
@@ -49,12 +51,16 @@ TEST(TunedFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(decode_tuned(encode_tuned({}), "app.tuned").value(), TunedFile());
 }
 
-TEST(TunedFile, FilesOfTheFirstVersionAreReadForEver) {
-  const auto bytes = FileSystem::posix().read(MNEME_TEST_CORPUS);
-  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
-  const auto read = decode_tuned(*bytes, "tuned-1.0.tuned");
-  ASSERT_TRUE(read.ok()) << read.status().message();
-  EXPECT_EQ(*read, small_file());
+TEST(TunedFile, FilesOfEachVersionAreReadForEver) {
+  TunedFile first = small_file();  // which had no word of tolerances, and of running twice
+  for (TunedKernel& kernel : first.kernels) kernel.tolerances = {}, kernel.repeatable = Repeatable::unknown;
+  for (const auto& [name, expected] : {std::pair("tuned-1.0.tuned", first), std::pair("tuned-1.1.tuned", small_file())}) {
+    const auto bytes = FileSystem::posix().read(Path(MNEME_TEST_CORPORA) / name);
+    ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+    const auto read = decode_tuned(*bytes, name);
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(*read, expected) << name;
+  }
 }
 
 TEST(TunedFile, NoFileThatWasDamagedOrCutShortIsRead) {
@@ -86,6 +92,8 @@ TEST(TunedFile, HostileFilesAreRefused) {
   EXPECT_THAT(with(R"("bytes":17)", R"("bytes":99)"), HasSubstr("an image of 99 bytes does not fit"));
   EXPECT_THAT(with(R"("bytes":17)", R"("bytes":16)"), HasSubstr("the image has another digest"));
   EXPECT_THAT(with(R"("covers":"any")", R"("covers":"all")"), HasSubstr("'covers' is none of shape, block and any"));
+  EXPECT_THAT(with(R"("repeatable":"yes")", R"("repeatable":"may")"), HasSubstr("'repeatable' is none of unknown, yes and no"));
+  EXPECT_THAT(with("f32, 1e-05", "f33, 1e-05"), HasSubstr("f33"));
   EXPECT_THAT(with(R"([626,1,1])", R"([626,0,1])"), HasSubstr("an extent of 0"));
   EXPECT_THAT(with("some machine code", "some machine c0de"), HasSubstr("the image has another digest"));
   for (size_t i = sizeof(ContainerStart); i < whole.size(); ++i) {
@@ -99,6 +107,7 @@ TEST(TunedFile, HostileFilesAreRefused) {
 TEST(TunedFile, AFileOfANewerMnemeIsToldFromADamagedOne) {
   ByteVector newer = encode_tuned(small_file());
   newer[8] = std::byte{2};
+  newer[10] = std::byte{};
   seal_container(newer);
   const Status status = decode_tuned(newer, "app.tuned").status();
   EXPECT_EQ(status.code(), Code::incompatible);

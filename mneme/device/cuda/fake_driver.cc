@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -29,6 +30,7 @@ std::map<uint64_t, uint64_t> reservations, mappings, created, managed;
 std::map<uint64_t, int> shared;  // handle → descriptor
 std::set<uint64_t> imported;     // handles that came by a descriptor
 std::map<CUdeviceptr, CUcontext> allocations;
+std::map<CUdeviceptr, size_t> allocation_sizes;
 std::map<uint64_t, std::set<CUdevice>> readers;  // of mappings: devices that reach them
 std::map<CUfunction, std::string> functions;
 uint64_t next_handle = 1;
@@ -154,6 +156,14 @@ bool fake_is_mapped(CUdeviceptr address) {
   std::lock_guard lock(mutex);
   auto mapping = mappings.upper_bound(address);
   return mapping != mappings.begin() && address < (--mapping)->first + mapping->second;
+}
+bool fake_allocation(CUdeviceptr address, CUdeviceptr* base, size_t* size) {
+  std::lock_guard lock(mutex);
+  const auto behind = allocations.upper_bound(address);
+  if (behind == allocations.begin()) return false;
+  *base = std::prev(behind)->first;
+  *size = allocation_sizes[*base];
+  return address - *base < *size;
 }
 std::string fake_function_name(CUfunction function) {
   std::lock_guard lock(mutex);
@@ -535,6 +545,7 @@ CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
   *pointer = reinterpret_cast<CUdeviceptr>(malloc(size));
   if (*pointer == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   allocations[*pointer] = current_context();
+  allocation_sizes[*pointer] = size;
   ++state.allocations;
   return CUDA_SUCCESS;
 }

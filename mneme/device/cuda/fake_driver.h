@@ -92,6 +92,8 @@ FakeDriverState& fake_state();
 // Whether kernels in the current context reach an address, and whether it lies in mapped memory.
 bool fake_reaches(CUdeviceptr address);
 bool fake_is_mapped(CUdeviceptr address);
+// The memory of cuMemAlloc() that holds an address. False: none does.
+bool fake_allocation(CUdeviceptr address, CUdeviceptr* base, size_t* size);
 void fake_activity(uint64_t time, bool own);
 // What a captured stream is given goes into its graph. False: the stream is not captured.
 bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);

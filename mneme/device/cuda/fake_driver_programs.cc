@@ -2,12 +2,13 @@
 //
 // Every image has a kernel "add_one" with two parameters, an address and a count: it adds one to each of so many 32-bit words.
 // Any other kernel has the same parameters and does nothing. The environment scripts it: MNEME_FAKE_ELSEWHERE_FROM is
-// `elsewhere_from`, MNEME_FAKE_TAKES_AT `takes_at`, MNEME_FAKE_SHARES_MANAGED whether host and device may reach managed memory at
-// once, MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable "increment".
+// `elsewhere_from`, MNEME_FAKE_TAKES_AT `takes_at`, MNEME_FAKE_FREE_MEMORY what cuMemGetInfo() says, MNEME_FAKE_SHARES_MANAGED
+// whether host and device may reach managed memory at once, MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable "increment".
 #include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -170,6 +171,12 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   *function = reinterpret_cast<CUfunction>(kernel);
   return CUDA_SUCCESS;
 }
+#undef cuMemGetInfo
+CUresult cuMemGetInfo_v2(size_t* available, size_t* total) {
+  const char* set = std::getenv("MNEME_FAKE_FREE_MEMORY");
+  *total = size_t{1} << 36;
+  return *available = set ? std::strtoull(set, nullptr, 0) : *total, CUDA_SUCCESS;
+}
 CUresult cuKernelSetAttribute(CUfunction_attribute, int, CUkernel, CUdevice) { return CUDA_SUCCESS; }
 CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   *id = reinterpret_cast<uintptr_t>(context);
@@ -220,6 +227,13 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemoryPool, CU
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream) { return CUDA_SUCCESS; }
 #undef cuMemGetAddressRange
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
+  {
+    std::lock_guard lock(mutex);
+    const auto behind = sizes.upper_bound(pointer);
+    if (behind != sizes.begin() && pointer < std::prev(behind)->first + std::prev(behind)->second)
+      return *base = std::prev(behind)->first, *size = std::prev(behind)->second, CUDA_SUCCESS;
+  }
+  if (!mneme::cuda::fake_is_mapped(pointer) && mneme::cuda::fake_allocation(pointer, base, size)) return CUDA_SUCCESS;
   *base = pointer / mneme::cuda::kFakeGranularity * mneme::cuda::kFakeGranularity;
   *size = mneme::cuda::kFakeGranularity;
   return CUDA_SUCCESS;
@@ -227,6 +241,15 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr po
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) *static_cast<size_t*>(value) = mneme::cuda::kFakeGranularity;
   if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) *static_cast<CUdeviceptr*>(value) = pointer;
+  if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    std::lock_guard lock(mutex);
+    const auto behind = sizes.upper_bound(pointer);
+    const bool own = behind != sizes.begin() && pointer < std::prev(behind)->first + std::prev(behind)->second;
+    return own || mneme::cuda::fake_is_mapped(pointer) || mneme::cuda::fake_allocation(pointer, &base, &size) ? CUDA_SUCCESS
+                                                                                                              : CUDA_ERROR_INVALID_VALUE;
+  }
   if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
     *static_cast<unsigned*>(value) = managed() && pointer == reinterpret_cast<CUdeviceptr>(managed()->data());
   return CUDA_SUCCESS;

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <memory>
+
 #include "mneme/abi/deployed_code.h"
 #include "mneme/hooks/driver_images.h"
 #include "mneme/runtime/kernel_hash.h"
@@ -14,15 +16,21 @@ namespace mneme::substitute {
   X(cuCtxGetDevice)        \
   X(cuCtxGetCurrent)       \
   X(cuCtxGetId)            \
+  X(cuDeviceGetCount)      \
   X(cuDeviceGetAttribute)  \
   X(cuStreamIsCapturing)   \
   X(cuStreamGetCtx)        \
   X(cuLibraryLoadData)     \
   X(cuLibraryGetKernel)    \
   X(cuLibraryGetGlobal)    \
+  X(cuKernelGetFunction)   \
   X(cuKernelSetAttribute)  \
   X(cuStreamCreate)        \
-  X(cuStreamSynchronize)
+  X(cuStreamSynchronize)   \
+  X(cuEventCreate)         \
+  X(cuEventRecord)         \
+  X(cuEventSynchronize)    \
+  X(cuPointerGetAttribute)
 #define MNEME_LATER_CALLS(X)           \
   X(cuThreadExchangeStreamCaptureMode) \
   X(cuFuncGetParamInfo)                \
@@ -38,6 +46,13 @@ struct DriverFront::Functions {
   CUresult (*address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;
   CUresult (*copy_to_device)(CUdeviceptr, const void*, size_t, CUstream) = nullptr;
   CUresult (*destroy_stream)(CUstream) = nullptr;
+  CUresult (*copy_to_host)(void*, CUdeviceptr, size_t, CUstream) = nullptr;
+  CUresult (*copy_on_device)(CUdeviceptr, CUdeviceptr, size_t, CUstream) = nullptr;
+  CUresult (*memory_info)(size_t*, size_t*) = nullptr;
+  CUresult (*allocate)(CUdeviceptr*, size_t) = nullptr;
+  CUresult (*release)(CUdeviceptr) = nullptr;
+  CUresult (*destroy_event)(CUevent) = nullptr;
+  CUresult (*elapsed_time)(float*, CUevent, CUevent) = nullptr;
 };
 
 namespace {
@@ -99,6 +114,13 @@ Status DriverFront::attach(mneme_driver_table& table) {
   MNEME_TRY(symbols.need("cuMemGetAddressRange_v2", functions.address_range));
   MNEME_TRY(symbols.need("cuMemcpyHtoDAsync_v2", functions.copy_to_device));
   MNEME_TRY(symbols.need("cuStreamDestroy_v2", functions.destroy_stream));
+  MNEME_TRY(symbols.need("cuMemcpyDtoHAsync_v2", functions.copy_to_host));
+  MNEME_TRY(symbols.need("cuMemcpyDtoDAsync_v2", functions.copy_on_device));
+  MNEME_TRY(symbols.need("cuMemGetInfo_v2", functions.memory_info));
+  MNEME_TRY(symbols.need("cuMemAlloc_v2", functions.allocate));
+  MNEME_TRY(symbols.need("cuMemFree_v2", functions.release));
+  MNEME_TRY(symbols.need("cuEventDestroy_v2", functions.destroy_event));
+  MNEME_TRY(symbols.need("cuEventElapsedTime", functions.elapsed_time));
   library_ = table.library;
   real_.assign(table.real, table.real + table.call_count);
   functions_ = &functions;
@@ -132,6 +154,8 @@ Result<int> DriverFront::number_of(unsigned long long id) {
   MNEME_TRY(check("cuDeviceGetAttribute", ask(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, made.device)));
   MNEME_TRY(check("cuDeviceGetAttribute", ask(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, made.device)));
   made.architecture = fmt::format("sm_{}{}", major, minor);
+  int devices = 0;
+  one_device_ = functions_->cuDeviceGetCount(&devices) == CUDA_SUCCESS && devices == 1;
   contexts_.push_back(std::move(made));
   return numbers_[id] = static_cast<int>(contexts_.size()) - 1;
 }
@@ -192,6 +216,12 @@ Result<CodeLoader::Loaded> DriverFront::load(ByteSpan image, const std::string& 
   return Loaded{library, handle};
 }
 
+Result<void*> DriverFront::launch_handle(const Loaded& code) {
+  CUfunction function = nullptr;
+  MNEME_TRY(check("cuKernelGetFunction", functions_->cuKernelGetFunction(&function, static_cast<CUkernel>(code.kernel))));
+  return static_cast<void*>(function);
+}
+
 Status DriverFront::write_addresses(const Loaded& code, std::span<const uint64_t> addresses) {
   const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
   CUdeviceptr table = 0;
@@ -228,9 +258,73 @@ bool DriverFront::is_capturing(void* handle) {
 
 bool DriverFront::is_of_current_context(CUstream stream) const {
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return true;
+  if (one_device_ && !has_own_contexts_.load(std::memory_order_acquire)) return true;
   CUcontext of_stream = nullptr, current = nullptr;
   return functions_->cuStreamGetCtx(stream, &of_stream) == CUDA_SUCCESS &&
          functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS && of_stream == current;
+}
+
+Result<Bytes> DriverFront::free_memory() {
+  size_t available = 0, total = 0;
+  MNEME_TRY(check("cuMemGetInfo", functions_->memory_info(&available, &total)));
+  return Bytes(available);
+}
+
+Result<DevicePtr> DriverFront::allocate(Bytes size) {
+  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
+  CUdeviceptr block = 0;
+  MNEME_TRY(check("cuMemAlloc", functions_->allocate(&block, size.count)));
+  return DevicePtr(block);
+}
+
+void DriverFront::release(DevicePtr block) {
+  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
+  functions_->release(block.address);
+}
+
+Status DriverFront::copy(DevicePtr to, DevicePtr from, Bytes size, void* stream) {
+  return check("cuMemcpyDtoDAsync",
+               functions_->copy_on_device(to.address, from.address, size.count, static_cast<CUstream>(stream)));
+}
+
+Status DriverFront::read(std::byte* to, DevicePtr from, Bytes size, void* stream) {
+  auto* const of_program = static_cast<CUstream>(stream);
+  MNEME_TRY(check("cuMemcpyDtoHAsync", functions_->copy_to_host(to, from.address, size.count, of_program)));
+  return check("cuStreamSynchronize", functions_->cuStreamSynchronize(of_program));
+}
+
+Result<double> DriverFront::time(void* stream, const std::function<Status()>& launch) {
+  auto* const of_program = static_cast<CUstream>(stream);
+  const auto destroy = [&](CUevent event) { functions_->destroy_event(event); };
+  const auto make = [&](std::unique_ptr<CUevent_st, decltype(destroy)>& into) {
+    CUevent event = nullptr;
+    Status made = check("cuEventCreate", functions_->cuEventCreate(&event, CU_EVENT_DEFAULT));
+    if (made.ok()) into.reset(event);
+    return made;
+  };
+  std::unique_ptr<CUevent_st, decltype(destroy)> begin(nullptr, destroy), end(nullptr, destroy);
+  MNEME_TRY(make(begin));
+  MNEME_TRY(make(end));
+  MNEME_TRY(check("cuEventRecord", functions_->cuEventRecord(begin.get(), of_program)));
+  MNEME_TRY(launch());
+  MNEME_TRY(check("cuEventRecord", functions_->cuEventRecord(end.get(), of_program)));
+  MNEME_TRY(check("cuEventSynchronize", functions_->cuEventSynchronize(end.get())));
+  float milliseconds = 0;
+  MNEME_TRY(check("cuEventElapsedTime", functions_->elapsed_time(&milliseconds, begin.get(), end.get())));
+  return milliseconds * 1e6;
+}
+
+bool DriverFront::is_memory(DevicePtr address) {
+  unsigned type = 0;
+  return functions_->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address.address) == CUDA_SUCCESS;
+}
+
+bool DriverFront::reaches_host_memory() {
+  CUdevice device = 0;
+  int reaches = 0;
+  return functions_->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+         functions_->cuDeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) != CUDA_SUCCESS ||
+         reaches != 0;
 }
 
 void DriverFront::add_library(const void* handle) {
@@ -248,7 +342,7 @@ Status attach_driver(mneme_driver_table& table) {
                  "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
                  table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, int{MNEME_DRIVER_CALL_COUNT});
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks : {driver::DriverImages<ImageFront>::hooks(), driver_launch_hooks()})
+  for (const auto& hooks : {driver::DriverImages<ImageFront>::hooks(), driver_launch_hooks(), driver_context_hooks()})
     for (const driver::DriverHook& hook : hooks)
       if (table.real[hook.slot]) table.slots[hook.slot] = hook.handler;
   return {};

@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -11,13 +12,13 @@
 
 #include "mneme/abi/driver_table.h"
 #include "mneme/hooks/driver_hooks.h"
-#include "mneme/substitute/code_loader.h"
 #include "mneme/substitute/deployed_code.h"
+#include "mneme/substitute/trial_device.h"
 
 namespace mneme::substitute {
 
 // What is called a device elsewhere is a context here: code is loaded into each by itself.
-class DriverFront final : public CodeLoader {
+class DriverFront final : public TrialDevice {
  public:
   // unavailable: the driver lacks a function that is needed.
   Status attach(mneme_driver_table& table);
@@ -32,11 +33,24 @@ class DriverFront final : public CodeLoader {
   bool is_capturing(void* stream) override;
   std::optional<MemoryRange> allocation_of(DevicePtr address) override;
   Result<Loaded> load(ByteSpan image, const std::string& kernel) override;
+  // The function that the kernel is in the current context: a launch of it looks nothing up.
+  Result<void*> launch_handle(const Loaded& code) override;
   Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) override;
   Status allow_shared_memory(const Loaded& code, int ordinal, Bytes size) override;
 
+  Result<Bytes> free_memory() override;
+  Result<DevicePtr> allocate(Bytes size) override;
+  void release(DevicePtr block) override;
+  Status copy(DevicePtr to, DevicePtr from, Bytes size, void* stream) override;
+  Status read(std::byte* to, DevicePtr from, Bytes size, void* stream) override;
+  Result<double> time(void* stream, const std::function<Status()>& launch) override;
+  bool is_memory(DevicePtr address) override;
+  bool reaches_host_memory() override;
+
   // Whether the stream belongs to the current context.
   bool is_of_current_context(CUstream stream) const;
+  // The program makes a context beside the primary one of a device.
+  void note_own_context() { has_own_contexts_.store(true, std::memory_order_release); }
 
   void add_library(const void* handle);
   void forget_library(const void* handle);
@@ -52,6 +66,8 @@ class DriverFront final : public CodeLoader {
   Result<int> number_of(unsigned long long id);
 
   void* library_ = nullptr;
+  bool one_device_ = false;                     // the driver shows no other
+  std::atomic<bool> has_own_contexts_ = false;  // of one device's without them every stream is of the one context
   std::vector<mneme_driver_function> real_;
   const Functions* functions_ = nullptr;
   std::mutex mutex_;
@@ -64,6 +80,8 @@ class DriverFront final : public CodeLoader {
 DriverFront& front();
 
 std::vector<driver::DriverHook> driver_launch_hooks();
+// They note that the program makes contexts of its own.
+std::vector<driver::DriverHook> driver_context_hooks();
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
 Status attach_driver(mneme_driver_table& table);

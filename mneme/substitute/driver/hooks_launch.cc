@@ -11,20 +11,27 @@ CUresult next(A... arguments) {
   return reinterpret_cast<F*>(front().real(kSlot))(arguments...);
 }
 
-// `original` makes the call of the program, and `with` makes it with the substitute.
+// `original` makes the call of the program, and `with` makes it with the code under a handle, in another shape, with arguments.
 template <typename Original, typename With>
 CUresult launch(ProgramLaunch launch, Original original, With with) {
   DeployedCode& code = process()->code;
-  launch.odd = launch.odd || !front().is_of_current_context(static_cast<CUstream>(launch.stream));
-  const auto substitute = code.find(launch, process()->registry, front());
+  DriverFront& driver = front();
+  launch.odd = launch.odd || !driver.is_of_current_context(static_cast<CUstream>(launch.stream));
+  const auto substitute = code.find(launch, process()->registry, driver);
   if (!substitute) return original();
-  const CUresult launched = with(*substitute);
-  if (launched == CUDA_SUCCESS) {
-    code.end(*substitute, {});
-    return launched;
+  const auto deployed = [&](void* handle, void* const* arguments) -> Status {
+    const CUresult launched = with(static_cast<CUfunction>(handle), substitute->shape, const_cast<void**>(arguments));
+    if (launched == CUDA_SUCCESS) return {};
+    return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched));
+  };
+  if (substitute->on_trial) [[unlikely]] {
+    CUresult made = CUDA_SUCCESS;
+    code.try_out(*substitute, {launch, [&] { return (made = original()) == CUDA_SUCCESS; }, deployed}, driver);
+    return made;
   }
-  code.end(*substitute, error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched)));
-  return original();
+  const Status launched = deployed(substitute->handle, launch.arguments);
+  code.end(*substitute, launched);
+  return launched.ok() ? CUDA_SUCCESS : original();
 }
 
 template <mneme_driver_call kSlot, bool kPerThread>
@@ -40,10 +47,10 @@ CUresult on_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsign
       [&] {
         return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters, extra);
       },
-      [&](const DeployedCode::Substitute& by) {
-        const auto& [grid, block, size, cooperative, cluster] = by.shape;
-        return next<kSlot, F>(static_cast<CUfunction>(by.handle), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                              static_cast<unsigned>(size.count), stream, parameters, nullptr);
+      [&](CUfunction by, const ProgramShape& shape, void** with) {
+        const auto& [grid, block, size, cooperative, cluster] = shape;
+        return next<kSlot, F>(by, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                              static_cast<unsigned>(size.count), stream, with, nullptr);
       });
 }
 
@@ -57,10 +64,10 @@ CUresult on_launch_cooperative(CUfunction function, unsigned grid_x, unsigned gr
        parameters,
        driver::stream_of_call<kPerThread>(stream)},
       [&] { return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters); },
-      [&](const DeployedCode::Substitute& by) {
-        const auto& [grid, block, size, cooperative, cluster] = by.shape;
-        return next<kSlot, F>(static_cast<CUfunction>(by.handle), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                              static_cast<unsigned>(size.count), stream, parameters);
+      [&](CUfunction by, const ProgramShape& shape, void** with) {
+        const auto& [grid, block, size, cooperative, cluster] = shape;
+        return next<kSlot, F>(by, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                              static_cast<unsigned>(size.count), stream, with);
       });
 }
 
@@ -80,18 +87,38 @@ CUresult on_launch_extended(const CUlaunchConfig* configuration, CUfunction func
   return launch(
       {function, shape, parameters, driver::stream_of_call<kPerThread>(c.hStream), odd_attributes || extra != nullptr},
       [&] { return next<kSlot, F>(configuration, function, parameters, extra); },
-      [&](const DeployedCode::Substitute& by) {
-        const auto& [grid, block, size, cooperative, cluster] = by.shape;
+      [&](CUfunction by, const ProgramShape& tuned, void** with) {
+        const auto& [grid, block, size, cooperative, cluster] = tuned;
         CUlaunchConfig changed = c;
         changed.gridDimX = grid.x, changed.gridDimY = grid.y, changed.gridDimZ = grid.z;
         changed.blockDimX = block.x, changed.blockDimY = block.y, changed.blockDimZ = block.z;
         changed.sharedMemBytes = static_cast<unsigned>(size.count);
         void** none = nullptr;
-        return next<kSlot, F>(&changed, static_cast<CUfunction>(by.handle), parameters, none);
+        return next<kSlot, F>(&changed, by, with, none);
       });
 }
 
+template <mneme_driver_call kSlot, typename F>
+struct MakesContext;
+template <mneme_driver_call kSlot, typename... A>
+struct MakesContext<kSlot, CUresult(A...)> {
+  static CUresult call(A... arguments) {
+    front().note_own_context();
+    return next<kSlot, CUresult(A...)>(arguments...);
+  }
+};
+
 }  // namespace
+
+#define MNEME_CONTEXT(name, ...) \
+  driver::hook(MNEME_DRIVER_CALL_##name, &MakesContext<MNEME_DRIVER_CALL_##name, CUresult(__VA_ARGS__)>::call)
+
+std::vector<driver::DriverHook> driver_context_hooks() {
+  return {MNEME_CONTEXT(cuCtxCreate_v2, CUcontext*, unsigned, CUdevice),
+          MNEME_CONTEXT(cuCtxCreate_v3, CUcontext*, CUexecAffinityParam*, int, unsigned, CUdevice),
+          MNEME_CONTEXT(cuCtxCreate_v4, CUcontext*, CUctxCreateParams*, unsigned, CUdevice),
+          MNEME_CONTEXT(cuGreenCtxCreate, CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned)};
+}
 
 #define MNEME_LAUNCH(name, handler, per_thread) \
   driver::hook(MNEME_DRIVER_CALL_##name, &handler<MNEME_DRIVER_CALL_##name, per_thread>)

@@ -1,0 +1,165 @@
+#include "mneme/substitute/trial_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mneme/substitute/host_mappings.h"
+
+namespace mneme {
+namespace {
+
+constexpr uint64_t kWord = sizeof(uint64_t);
+// As the recorder takes them: a pointer so near to an allocation belongs to it, such as its end.
+constexpr uint64_t kNear = 64 << 10;
+// What allocations are aligned to, by every vendor, and more.
+constexpr uint64_t kLeastAlignment = 4096;
+// Of free memory so much stays for the program.
+constexpr uint64_t kShareOfFree = 2;
+
+uint64_t word_at(const ByteVector& bytes, uint64_t offset) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes.data() + offset, kWord);
+  return word;
+}
+
+uint64_t aligned(uint64_t address, uint64_t alignment) { return (address + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+TrialMemory::~TrialMemory() {
+  for (const Piece& piece : pieces_)
+    if (piece.block != DevicePtr()) device_.release(piece.block);
+}
+
+Result<std::optional<KeptBy>> TrialMemory::take(const TunedKernel& code, const ProgramLaunch& launch,
+                                                const std::vector<uint64_t>& sizes, const std::vector<MemoryRange>& variables) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto* argument = static_cast<const std::byte*>(launch.arguments[i]);
+    values_.emplace_back(argument, argument + sizes[i]);
+  }
+  if (!find_pieces(variables)) return std::optional(KeptBy::unknown_memory);
+  uint64_t alignment = kLeastAlignment;
+  for (const PointerAligned& pointer : code.aligned) alignment = std::max(alignment, pointer.alignment);
+  MNEME_ASSIGN(const bool there_is_room, allocate_copies(alignment));
+  if (!there_is_room) return std::optional(KeptBy::no_room);
+  MNEME_TRY(refresh());
+  MNEME_ASSIGN(const bool elsewhere, leads_elsewhere());
+  if (elsewhere) return std::optional(KeptBy::unknown_memory);
+  point_arguments_to_copies();
+  return std::optional<KeptBy>();
+}
+
+// False: an argument leads to memory of which nothing is known, or stands where it cannot be changed.
+bool TrialMemory::find_pieces(const std::vector<MemoryRange>& variables) {
+  for (const MemoryRange& variable : variables) pieces_.push_back({variable, {}, {}});
+  for (const ByteVector& value : values_)
+    for (uint64_t offset = 0; offset + kWord <= value.size(); ++offset)
+      if (!add_pointer(word_at(value, offset), offset % kWord == 0)) return false;
+  merge_pieces();
+  return true;
+}
+
+bool TrialMemory::add_pointer(uint64_t word, bool can_be_changed) {
+  const DevicePtr address(word);
+  const auto own = [&](const Piece& piece) { return piece.source.contains(address); };
+  if (std::any_of(pieces_.begin(), pieces_.end(), own)) return can_be_changed;
+  const auto allocation = word == 0 ? std::nullopt : device_.allocation_of(address);
+  if (allocation) {
+    pieces_.push_back({*allocation, {}, {}});
+    return can_be_changed;
+  }
+  return word == 0 || (!device_.is_memory(address) && !(device_.reaches_host_memory() && HostMappings::now().is_writable(word)));
+}
+
+// A pointer between two that touch may be the end of the first or the beginning of the second: as one, they have one copy.
+void TrialMemory::merge_pieces() {
+  std::sort(pieces_.begin(), pieces_.end(),
+            [](const Piece& a, const Piece& b) { return a.source.address < b.source.address; });
+  std::vector<Piece> merged;
+  for (const Piece& piece : pieces_) {
+    if (merged.empty() || merged.back().source.end() < piece.source.address) {
+      merged.push_back(piece);
+      continue;
+    }
+    MemoryRange& last = merged.back().source;
+    last.size = std::max(last.end(), piece.source.end()) - last.address;
+  }
+  pieces_ = std::move(merged);
+}
+
+// Each copy lies as its source does with respect to `alignment`. False: there is no room.
+Result<bool> TrialMemory::allocate_copies(uint64_t alignment) {
+  MNEME_ASSIGN(const Bytes available, device_.free_memory());
+  uint64_t left = available.count / kShareOfFree;
+  for (const Piece& piece : pieces_) {
+    const uint64_t needed = piece.source.size.count + 2 * alignment;
+    if (needed < alignment || needed > left) return false;
+    left -= needed;
+  }
+  for (Piece& piece : pieces_) {
+    const auto block = device_.allocate(piece.source.size + Bytes(2 * alignment));
+    if (!block.ok()) return false;
+    piece.block = *block;
+    piece.copy = DevicePtr(aligned(block->address, alignment) + piece.source.address.address % alignment);
+  }
+  return true;
+}
+
+Status TrialMemory::refresh() {
+  for (const Piece& piece : pieces_) MNEME_TRY(device_.copy(piece.copy, piece.source.address, piece.source.size, stream_));
+  return {};
+}
+
+const TrialMemory::Piece* TrialMemory::piece_at(DevicePtr address) const {
+  const auto found = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& piece) { return piece.source.contains(address); });
+  return found == pieces_.end() ? nullptr : &*found;
+}
+
+const TrialMemory::Piece* TrialMemory::piece_near(DevicePtr address) const {
+  if (const Piece* piece = piece_at(address)) return piece;
+  const auto is_near = [&](const Piece& piece) {
+    const uint64_t begin = piece.source.address.address, end = piece.source.end().address, at = address.address;
+    return at < begin ? begin - at <= kNear : at - end <= kNear;
+  };
+  const auto found = std::find_if(pieces_.begin(), pieces_.end(), is_near);
+  return found == pieces_.end() ? nullptr : &*found;
+}
+
+DevicePtr TrialMemory::copy_of(DevicePtr address) const {
+  const Piece* piece = piece_near(address);
+  return piece ? DevicePtr(piece->copy.address + (address.address - piece->source.address.address)) : address;
+}
+
+void TrialMemory::point_arguments_to_copies() {
+  for (ByteVector& value : values_) {
+    for (uint64_t offset = 0; offset + kWord <= value.size(); offset += kWord) {
+      const uint64_t moved = copy_of(DevicePtr(word_at(value, offset))).address;
+      std::memcpy(value.data() + offset, &moved, kWord);
+    }
+    pointers_.push_back(value.data());
+  }
+}
+
+// The copies are looked through, which nobody changes meanwhile.
+Result<bool> TrialMemory::leads_elsewhere() const {
+  const HostMappings mappings = HostMappings::now();
+  const bool host_counts = device_.reaches_host_memory();
+  ByteVector chunk;
+  for (const Piece& piece : pieces_) {
+    // Words lie at multiples of their size in the program's memory.
+    const uint64_t begin = aligned(piece.source.address.address, kWord), end = piece.source.end().address;
+    for (uint64_t at = begin; at < end; at += kTrialChunk.count) {
+      chunk.resize(std::min(end - at, kTrialChunk.count) / kWord * kWord);
+      if (chunk.empty()) break;
+      MNEME_TRY(device_.read(chunk.data(), copy_of(DevicePtr(at)), Bytes(chunk.size()), stream_));
+      for (uint64_t offset = 0; offset < chunk.size(); offset += kWord) {
+        const uint64_t word = word_at(chunk, offset);
+        if (!mappings.holds(word)) continue;
+        if ((host_counts && mappings.is_writable(word)) || device_.is_memory(DevicePtr(word))) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace mneme
