@@ -13,12 +13,30 @@ ProgramShape program_shape(const LaunchShape& shape) {
 
 bool changes(const ExtentOverride& extent) { return extent != ExtentOverride(); }
 
-LaunchRule::Covers covers(const Configuration& configuration) {
+// What no compiler promises to keep.
+bool changes_meaning(const Configuration& configuration) {
+  const CodegenOptions usual, &asked = configuration.codegen;
+  return configuration.ir != IrFile() || !configuration.pass_plugins.empty() || asked.fast_math != usual.fast_math ||
+         asked.ftz != usual.ftz || asked.contraction != usual.contraction;
+}
+
+LaunchRule::Covers covers(const Configuration& configuration, BlockUse blocks) {
   const SpecialiseOptions& known = configuration.specialise;
-  if (changes(configuration.grid) || configuration.shared_memory || known.dimensions || known.ranges)
+  if (changes(configuration.grid) || configuration.shared_memory || known.dimensions || known.ranges || changes_meaning(configuration))
     return LaunchRule::Covers::shape;
   if (!changes(configuration.block)) return LaunchRule::Covers::any;
-  return configuration.keep_threads ? LaunchRule::Covers::block : LaunchRule::Covers::shape;
+  return configuration.keep_threads && blocks == BlockUse::none ? LaunchRule::Covers::block : LaunchRule::Covers::shape;
+}
+
+// Calls that leave memory as it is, but for code that ends the program.
+bool changes_memory_alone(const std::string& function) {
+  return function.starts_with("llvm.") || function.starts_with("__nv_") || function == "__nvvm_reflect" ||
+         function.starts_with("__assert");
+}
+
+bool names(ByteSpan image, std::string_view function) {
+  const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
+  return bytes.find(function) != bytes.npos;
 }
 
 uint64_t word_at(const InstanceRecord& instance, const Parameter& parameter, uint64_t offset) {
@@ -42,9 +60,42 @@ std::vector<ArgumentPlace> pointer_places(const KernelRecord& kernel) {
 
 }  // namespace
 
-LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& instance, const LaunchShape& shape) {
-  return {covers(configuration), program_shape(recorded_shape(instance)), program_shape(shape),
+LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& instance, const LaunchShape& shape, BlockUse blocks) {
+  return {covers(configuration, blocks), program_shape(recorded_shape(instance)), program_shape(shape),
           configuration.specialise.bounds.max_threads.value_or(0)};
+}
+
+std::vector<TunedTolerance> tolerances_of(const std::vector<ToleratedRange>& tolerated, const KernelRecord& kernel,
+                                          const InstanceRecord& instance, const MemoryPlan& plan) {
+  std::vector<TunedTolerance> all;
+  for (const ToleratedRange& range : tolerated) {
+    const Region& region = plan.regions[range.region].prologue;
+    const uint64_t begin = region.address.address + range.offset;
+    std::optional<TunedTolerance> nearest;
+    for (const ArgumentPlace& place : pointer_places(kernel)) {
+      const uint64_t pointer = word_at(instance, kernel.parameters[place.parameter], place.offset);
+      if (!region.range().contains(DevicePtr(pointer)) || pointer > begin || (nearest && nearest->offset <= begin - pointer)) continue;
+      // What is left at the end is no whole element.
+      const uint64_t left = region.size.count - range.offset;
+      const bool to_the_end = left - range.size.count < size_of(range.tolerance.type).count;
+      nearest = TunedTolerance{place, begin - pointer, to_the_end ? 0 : range.size.count, range.tolerance};
+    }
+    if (nearest) all.push_back(*nearest);
+  }
+  return all;
+}
+
+Repeatable repeatable(const ir::Module* code, ByteSpan image, const TextureSet& textures) {
+  for (size_t i = 0; i < textures.arrays.size(); ++i)
+    if (textures.writes(i)) return Repeatable::no;
+  if (!code) {
+    for (const char* function : {"vprintf", "malloc", "cudaLaunch", "cudaGraphLaunch", "cudaGetParameterBuffer"})
+      if (names(image, function)) return Repeatable::no;
+    return Repeatable::yes;
+  }
+  for (const ir::FunctionInfo& function : code->functions())
+    if (function.is_declaration && !changes_memory_alone(function.name)) return Repeatable::no;
+  return Repeatable::yes;
 }
 
 void add_conditions(const Specialisation& specialisation, const KernelRecord& kernel, const InstanceRecord& instance,

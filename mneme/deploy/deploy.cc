@@ -9,6 +9,7 @@
 
 #include "mneme/deploy/conditions.h"
 #include "mneme/device/backend.h"
+#include "mneme/ir/block_use.h"
 #include "mneme/measure/time_statistics.h"
 #include "mneme/memory/recorded_addresses.h"
 #include "mneme/replay/code_level.h"
@@ -64,7 +65,7 @@ class InstanceDeployment {
     MNEME_ASSIGN(const ProgramCompilation made, session_.compile_for_program(found_.configuration));
     MNEME_ASSIGN(evidence_.tuned, median_of(session_.measure(found_.configuration, made.code)));
     MNEME_TRY(take_speed_up(made));
-    TunedKernel kernel = describe(made);
+    MNEME_ASSIGN(TunedKernel kernel, describe(made));
     // Of launches that are the same to the rule, one after another is verified.
     for (const TunedKernel& known : into.kernels)
       if (known.same_place(kernel) && into.images[known.image] == made.code.image.bytes)
@@ -109,7 +110,14 @@ class InstanceDeployment {
     return {};
   }
 
-  TunedKernel describe(const ProgramCompilation& made) {
+  // IR that cannot be looked through says nothing of blocks.
+  BlockUse block_use() const {
+    const ir::Module* code = session_.recorded_code();
+    const auto ignored = code ? ir::ignores_blocks(*code, session_.kernel().name) : Result<bool>(false);
+    return ignored.ok() && *ignored ? BlockUse::none : BlockUse::unknown;
+  }
+
+  Result<TunedKernel> describe(const ProgramCompilation& made) {
     const KernelRecord& kernel = session_.kernel();
     const DeviceProperties& device = session_.device().properties();
     evidence_.instances = {session_.instance().dynamic_hash};
@@ -124,8 +132,12 @@ class InstanceDeployment {
     tuned.demangled = kernel.demangled;
     tuned.device = to_string(device.kind);
     tuned.architecture = device.architecture;
-    tuned.rule = rule_of(found_.configuration, session_.instance(), made.shape);
+    tuned.rule = rule_of(found_.configuration, session_.instance(), made.shape, block_use());
     tuned.variables = made.variables;
+    MNEME_ASSIGN(const auto tolerated,
+                 resolve_tolerances(found_.configuration.tolerance, kernel, session_.instance(), session_.plan()));
+    tuned.tolerances = tolerances_of(tolerated, kernel, session_.instance(), session_.plan());
+    tuned.repeatable = repeatable(session_.recorded_code(), made.code.image.bytes, session_.plan().textures);
     tuned.evidence = evidence_;
     add_conditions(made.specialisation, kernel, session_.instance(), session_.plan(), tuned);
     return tuned;

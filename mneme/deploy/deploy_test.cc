@@ -28,9 +28,9 @@ InstanceRecord recorded_launch() {
   return instance;
 }
 
-LaunchRule::Covers covers(const Configuration& configuration) {
+LaunchRule::Covers covers(const Configuration& configuration, BlockUse blocks = BlockUse::none) {
   const InstanceRecord instance = recorded_launch();
-  return rule_of(configuration, instance, *configuration.launch_shape(instance)).covers;
+  return rule_of(configuration, instance, *configuration.launch_shape(instance), blocks).covers;
 }
 
 TEST(RuleOf, CoversWhatDependsOnNothingElse) {
@@ -43,6 +43,7 @@ TEST(RuleOf, CoversWhatDependsOnNothingElse) {
   EXPECT_EQ(covers(configuration), Covers::shape) << "half the threads are no rule for other launches";
   configuration.keep_threads = true;
   EXPECT_EQ(covers(configuration), Covers::block);
+  EXPECT_EQ(covers(configuration, BlockUse::unknown), Covers::shape) << "blocks may mean something to the kernel";
   for (bool* fact : {&configuration.specialise.dimensions, &configuration.specialise.ranges}) {
     *fact = true;
     EXPECT_EQ(covers(configuration), Covers::shape);
@@ -52,13 +53,79 @@ TEST(RuleOf, CoversWhatDependsOnNothingElse) {
   EXPECT_EQ(covers(configuration), Covers::shape);
 }
 
+TEST(RuleOf, WhatIsNotTheRecordedCodeCoversWhatItWasVerifiedOn) {
+  using Covers = LaunchRule::Covers;
+  Configuration recorded;
+  recorded.passes = "default<O1>";
+  recorded.codegen.level = 1;
+  recorded.assembler = {};
+  EXPECT_EQ(covers(recorded, BlockUse::unknown), Covers::any);
+  Configuration changed = recorded;
+  changed.ir.path = "scale.ll";
+  EXPECT_EQ(covers(changed), Covers::shape);
+  changed = recorded;
+  changed.pass_plugins = {"own.so"};
+  EXPECT_EQ(covers(changed), Covers::shape);
+  changed = recorded;
+  changed.codegen.fast_math = {"reassoc"};
+  EXPECT_EQ(covers(changed), Covers::shape);
+  changed = recorded;
+  changed.codegen.ftz = FlushDenormals::on;
+  EXPECT_EQ(covers(changed), Covers::shape);
+  changed = recorded;
+  changed.codegen.contraction = Contraction::fast;
+  EXPECT_EQ(covers(changed), Covers::shape);
+}
+
+TEST(RepeatableOf, CodeThatDoesMoreThanChangeMemoryIsNotRunTwice) {
+  const auto of_ir = [](const std::string& declaration) {
+    const std::string ir = "target triple = \"nvptx64-nvidia-cuda\"\n" + declaration +
+                           "\ndefine ptx_kernel void @kernel(ptr %out) {\n  store i32 1, ptr %out\n  ret void\n}\n";
+    auto module = ir::Module::parse(std::as_bytes(std::span(ir)), "test.ll");
+    EXPECT_TRUE(module.ok()) << module.status().message();
+    return repeatable(&*module, {}, {});
+  };
+  EXPECT_EQ(of_ir("declare double @__nv_sin(double)"), Repeatable::yes);
+  EXPECT_EQ(of_ir("declare void @__assertfail(ptr, ptr, i32, ptr, i64)"), Repeatable::yes);
+  EXPECT_EQ(of_ir("declare i32 @vprintf(ptr, ptr)"), Repeatable::no);
+  EXPECT_EQ(of_ir("declare ptr @malloc(i64)"), Repeatable::no);
+  const std::string plain = "a cubin", prints = "a cubin with vprintf in it";
+  EXPECT_EQ(repeatable(nullptr, std::as_bytes(std::span(plain)), {}), Repeatable::yes);
+  EXPECT_EQ(repeatable(nullptr, std::as_bytes(std::span(prints)), {}), Repeatable::no);
+  TextureSet textures;
+  textures.arrays.resize(1);
+  textures.objects.resize(1);
+  textures.objects[0].kind = TextureObject::Kind::surface;
+  EXPECT_EQ(repeatable(nullptr, std::as_bytes(std::span(plain)), textures), Repeatable::no);
+}
+
+TEST(TolerancesOf, AreToldFromThePointerThatLeadsThere) {
+  KernelRecord kernel;
+  InstanceRecord instance = recorded_launch();
+  for (const uint64_t word : {0x1000, 0x1040, 0x3000}) {
+    kernel.parameters.push_back({Parameter::Kind::pointer, "", "", instance.parameters.size(), 8, 8});
+    const auto bytes = std::as_bytes(std::span(&word, 1));
+    instance.parameters.insert(instance.parameters.end(), bytes.begin(), bytes.end());
+  }
+  MemoryPlan plan;
+  for (const uint64_t address : {0x1000, 0x5000}) {
+    PlannedRegion& region = plan.regions.emplace_back();
+    region.prologue.address = DevicePtr(address);
+    region.prologue.size = Bytes(0x102);
+  }
+  const Tolerance f32{ElementType::f32, 1e-5, ErrorKind::relative};
+  EXPECT_EQ(tolerances_of({{"out", 0, 0x80, Bytes(0x20), f32}, {"out", 0, 0xc0, Bytes(0x40), f32}, {"far", 1, 0, Bytes(8), f32}},
+                          kernel, instance, plan),
+            (std::vector<TunedTolerance>{{{1, 0}, 0x40, 0x20, f32}, {{1, 0}, 0x80, 0, f32}}));
+}
+
 TEST(RuleOf, HasTheLaunchThatWasVerified) {
   Configuration configuration;
   configuration.block.x = 64;
   configuration.keep_threads = true;
   configuration.specialise.bounds.max_threads = 64;
   const InstanceRecord instance = recorded_launch();
-  const LaunchRule rule = rule_of(configuration, instance, *configuration.launch_shape(instance));
+  const LaunchRule rule = rule_of(configuration, instance, *configuration.launch_shape(instance), BlockUse::none);
   EXPECT_EQ(rule.recorded, (ProgramShape{{10, 1, 1}, {128, 1, 1}}));
   EXPECT_EQ(rule.tuned, (ProgramShape{{20, 1, 1}, {64, 1, 1}}));
   EXPECT_EQ(rule.max_threads, 64u);

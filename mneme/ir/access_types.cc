@@ -2,11 +2,11 @@
 
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
-#include <llvm/Passes/PassBuilder.h>
 
 #include <set>
 
 #include "mneme/ir/access.h"
+#include "mneme/ir/bring_together.h"
 
 namespace mneme::ir {
 namespace {
@@ -91,25 +91,6 @@ class PointerUses {
   bool uniform_ = true;
 };
 
-// Device functions into the kernel, and variables out of memory: accesses keep the types of the source.
-Status bring_together(llvm::Module& module) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  if (llvm::Error failure = builder.parsePassPipeline(passes, "cgscc(function(sroa),inline),function(sroa)"))
-    return error(Code::internal, "looking for the types of accesses: {}", llvm::toString(std::move(failure)));
-  passes.run(module, modules);
-  return {};
-}
-
 }  // namespace
 
 Result<AccessTypes> access_types(const Module& module, const std::string& kernel) {
@@ -118,7 +99,7 @@ Result<AccessTypes> access_types(const Module& module, const std::string& kernel
   const llvm::Function* function = llvm.getFunction(kernel);
   if (!function || function->isDeclaration())
     return error(Code::not_found, "looking for the types of accesses: the IR has no kernel '{}'", kernel);
-  MNEME_TRY(bring_together(llvm));
+  MNEME_TRY(bring_together(llvm, "looking for the types of accesses"));
   AccessTypes types;
   for (const llvm::Argument& argument : llvm.getFunction(kernel)->args())
     types.parameters.push_back(argument.getType()->isPointerTy() ? PointerUses().follow(argument) : std::nullopt);

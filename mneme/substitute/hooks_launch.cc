@@ -8,6 +8,12 @@ namespace {
 Dim3 extent(dim3 d) { return {d.x, d.y, d.z}; }
 dim3 extent(Dim3 d) { return {d.x, d.y, d.z}; }
 
+Status check_launched(cudaError_t code) {
+  if (code == cudaSuccess) [[likely]]
+    return {};
+  return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(code));
+}
+
 // `original` makes the call of the program, and `with` makes it with the code under a handle, in another shape, with arguments.
 template <typename Original, typename With>
 cudaError_t launch(Table& table, const ProgramLaunch& launch, Original original, With with) {
@@ -15,20 +21,21 @@ cudaError_t launch(Table& table, const ProgramLaunch& launch, Original original,
   const auto substitute = code.find(launch, table.registry(), table);
   if (!substitute) return original();
   const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
-  const auto deployed = [&](void* handle, void* const* arguments) -> Status {
+  // Of its failure the program finds nothing.
+  const auto make = [&](void* handle, void* const* arguments) {
     const cudaError_t launched = with(handle, substitute->shape, const_cast<void**>(arguments));
-    if (launched == cudaSuccess) return {};
-    if (!pending) (void)MNEME_NEXT(table, cudaGetLastError)();
-    return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched));
+    if (launched != cudaSuccess && !pending) (void)MNEME_NEXT(table, cudaGetLastError)();
+    return launched;
   };
   if (substitute->on_trial) [[unlikely]] {
     cudaError_t made = cudaSuccess;
+    const auto deployed = [&](void* handle, void* const* arguments) { return check_launched(make(handle, arguments)); };
     code.try_out(*substitute, {launch, [&] { return (made = original()) == cudaSuccess; }, deployed}, table);
     return made;
   }
-  const Status launched = deployed(substitute->handle, launch.arguments);
-  code.end(*substitute, launched);
-  return launched.ok() ? cudaSuccess : original();
+  const cudaError_t launched = make(substitute->handle, launch.arguments);
+  code.end(*substitute, check_launched(launched));
+  return launched == cudaSuccess ? launched : original();
 }
 
 // Code that is loaded by itself is launched by its handle where the runtime has a function for that, which looks nothing up.

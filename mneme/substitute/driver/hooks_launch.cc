@@ -11,6 +11,12 @@ CUresult next(A... arguments) {
   return reinterpret_cast<F*>(front().real(kSlot))(arguments...);
 }
 
+Status check_launched(CUresult code) {
+  if (code == CUDA_SUCCESS) [[likely]]
+    return {};
+  return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(code));
+}
+
 // `original` makes the call of the program, and `with` makes it with the code under a handle, in another shape, with arguments.
 template <typename Original, typename With>
 CUresult launch(ProgramLaunch launch, Original original, With with) {
@@ -19,19 +25,18 @@ CUresult launch(ProgramLaunch launch, Original original, With with) {
   launch.odd = launch.odd || !driver.is_of_current_context(static_cast<CUstream>(launch.stream));
   const auto substitute = code.find(launch, process()->registry, driver);
   if (!substitute) return original();
-  const auto deployed = [&](void* handle, void* const* arguments) -> Status {
-    const CUresult launched = with(static_cast<CUfunction>(handle), substitute->shape, const_cast<void**>(arguments));
-    if (launched == CUDA_SUCCESS) return {};
-    return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched));
-  };
   if (substitute->on_trial) [[unlikely]] {
     CUresult made = CUDA_SUCCESS;
+    const auto deployed = [&](void* handle, void* const* arguments) {
+      return check_launched(with(static_cast<CUfunction>(handle), substitute->shape, const_cast<void**>(arguments)));
+    };
     code.try_out(*substitute, {launch, [&] { return (made = original()) == CUDA_SUCCESS; }, deployed}, driver);
     return made;
   }
-  const Status launched = deployed(substitute->handle, launch.arguments);
-  code.end(*substitute, launched);
-  return launched.ok() ? CUDA_SUCCESS : original();
+  const CUresult launched =
+      with(static_cast<CUfunction>(substitute->handle), substitute->shape, const_cast<void**>(launch.arguments));
+  code.end(*substitute, check_launched(launched));
+  return launched == CUDA_SUCCESS ? CUDA_SUCCESS : original();
 }
 
 template <mneme_driver_call kSlot, bool kPerThread>
