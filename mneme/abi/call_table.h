@@ -75,5 +75,6 @@ typedef int (*mneme_attach_function)(struct mneme_call_table* table);
 #define MNEME_ENV_TUNED "MNEME_TUNED"             /* path of a file of `mneme deploy`, whose code takes the place of launches */
 #define MNEME_ENV_TUNED_VERIFY "MNEME_TUNED_VERIFY" /* so many launches of each kernel and shape are run both ways first */
 #define MNEME_ENV_TUNED_RACE "MNEME_TUNED_RACE"     /* 1: they are timed too, and the slower code is dropped */
+#define MNEME_RACED_LAUNCHES 5u                     /* so many at least are timed of each kernel and shape */
 
 #endif

@@ -7,6 +7,7 @@
 #include "mneme/cli/installation.h"
 #include "mneme/cli/options/command.h"
 #include "mneme/cli/options/device_option.h"
+#include "mneme/cli/options/values.h"
 #include "mneme/device/backend.h"
 
 namespace mneme::cli {
@@ -20,6 +21,15 @@ class RunCommand : public Command {
                    "run code of this file of `mneme deploy` in the place of the program's, where its conditions hold; "
                    "default: what the environment variable MNEME_TUNED names")
         ->type_name("FILE");
+    app.add_option("--verify", verify_,
+                   "of --tuned: run the first N launches of each kernel and shape both ways, the deployed code on copies of the "
+                   "memory, and compare: where they differ by more than the annotated tolerance the program's own code runs; default: "
+                   "what MNEME_TUNED_VERIFY says, else 0")
+        ->type_name("N")
+        ->check(whole_number(0));
+    app.add_flag("--race", race_,
+                 fmt::format("of --tuned: time both ways too, of {} launches at least, and drop the slower; also by MNEME_TUNED_RACE=1",
+                             MNEME_RACED_LAUNCHES));
     app.footer(
         "Under --tuned the last lines on standard error say how many launches ran the deployed code, and why others did not. Any "
         "doubt "
@@ -27,12 +37,16 @@ class RunCommand : public Command {
         "recording.");
   }
 
-  int run() override { return report(start()); }
+  int run() override {
+    if (const char* named = std::getenv(MNEME_ENV_TUNED); named && tuned_.empty()) tuned_ = named;
+    if (tuned_.empty() && (verify_ || race_))
+      return report_usage("run", "--verify and --race are about deployed code: name its file with --tuned");
+    return report(start());
+  }
 
  private:
   // Returns only on failure.
   Status start() {
-    if (const char* named = std::getenv(MNEME_ENV_TUNED); named && tuned_.empty()) tuned_ = named;
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     if (tuned_.empty()) MNEME_TRY(check_recordable(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
@@ -47,6 +61,8 @@ class RunCommand : public Command {
   Status start_tuned(const Path& program, DeviceKind device, const Installation& installation) {
     MNEME_ASSIGN(const Front front, choose_front(program, device, std::nullopt));
     ::setenv(MNEME_ENV_TUNED, std::filesystem::absolute(tuned_).c_str(), 1);
+    if (verify_) ::setenv(MNEME_ENV_TUNED_VERIFY, std::to_string(*verify_).c_str(), 1);
+    if (race_) ::setenv(MNEME_ENV_TUNED_RACE, "1", 1);
     if (front == Front::driver)
       return exec_application(program, application(), driver_environment(installation.preload(), installation.tuned()));
     const std::string_view runtime = backend_of(device).interposer;
@@ -61,6 +77,8 @@ class RunCommand : public Command {
 
   DeviceOption device_;
   std::string tuned_;
+  std::optional<uint64_t> verify_;
+  bool race_ = false;
 };
 
 const Registration registration(
@@ -69,7 +87,9 @@ const Registration registration(
      .application = Application::required,
      .examples = {{"mneme run -- ./app", "as it would run without Mneme: on a GPU where there is one"},
                   {"mneme run --device cpu -- ./app", "on the CPU device, also where there is a GPU"},
-                  {"mneme run --tuned app.tuned -- ./app", "with the code that `mneme deploy` has written"}}},
+                  {"mneme run --tuned app.tuned -- ./app", "with the code that `mneme deploy` has written"},
+                  {"mneme run --tuned app.tuned --verify 3 --race -- ./app",
+                   "with that code where it does the same as the program's own here, and is no slower"}}},
     [] { return std::make_unique<RunCommand>(); });
 
 }  // namespace

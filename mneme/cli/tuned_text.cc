@@ -37,6 +37,11 @@ std::string conditions_text(const TunedKernel& kernel) {
   for (const PointerAlone& one : kernel.alone)
     text += line(
         "if", fmt::format("argument {} leads to memory that {} other pointers do not lead to", one.parameter, one.others.size()));
+  for (const TunedTolerance& one : kernel.tolerances)
+    text += line("right if", fmt::format("{} from byte {} behind argument {} on are within {}",
+                                         one.bytes == 0 ? "bytes" : fmt::format("{} bytes", one.bytes), one.offset,
+                                         one.pointer.parameter, format_tolerance(one.tolerance)));
+  if (kernel.repeatable == Repeatable::no) text += line("run twice", "no: it does more than change memory, and --verify leaves it out");
   return text;
 }
 

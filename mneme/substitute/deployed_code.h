@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mneme/abi/call_table.h"
 #include "mneme/substitute/code_loader.h"
 #include "mneme/substitute/conditions.h"
 #include "mneme/substitute/trial.h"
@@ -25,7 +26,7 @@ struct TrialOptions {
   uint64_t verify = 0;  // so many are compared; 0: none
   bool race = false;    // they are timed too, and more of them where `verify` is less than kRacedLaunches
 };
-inline constexpr uint64_t kRacedLaunches = 5;
+inline constexpr uint64_t kRacedLaunches = MNEME_RACED_LAUNCHES;
 
 // Thread-safe.
 class DeployedCode {

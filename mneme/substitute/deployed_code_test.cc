@@ -3,100 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "mneme/runtime/testing/device_image.h"
-#include "mneme/substitute/allocations.h"
+#include "mneme/substitute/testing/deployed.h"
 
 namespace mneme {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// What a front is asked, in the place of a device.
-class FakeLoader final : public CodeLoader {
- public:
-  std::string_view device_kind() const override { return "cuda"; }
-  Result<int> current_device() override { return ordinal; }
-  Result<std::string> architecture(int) override { return std::string(ordinal == 3 ? "sm_80" : "sm_90"); }
-  Result<std::vector<uint64_t>> parameter_sizes(const void*, const RegisteredKernel&) override { return sizes; }
-  Result<MemoryRange> find_variable(const void*, const RegisteredKernel&, const std::string& name) override {
-    if (name != "offsets") return error(Code::not_found, "there is no variable {}", name);
-    return MemoryRange{DevicePtr(0x1000), Bytes(8)};
-  }
-  bool is_capturing(void* stream) override { return stream != nullptr; }
-  std::optional<MemoryRange> allocation_of(DevicePtr address) override { return memory.find(address); }
-  Result<Loaded> load(ByteSpan image, const std::string& kernel) override {
-    ++loads;
-    if (image.size() == 3) return error(Code::device_fault, "cudaLibraryLoadData returned 200");
-    return Loaded{this, const_cast<std::byte*>(image.data())};
-  }
-  Status write_addresses(const Loaded&, std::span<const uint64_t> addresses) override {
-    written.assign(addresses.begin(), addresses.end());
-    return {};
-  }
-  Status allow_shared_memory(const Loaded&, int, Bytes size) override {
-    allowed = size;
-    return {};
-  }
-
-  int ordinal = 0, loads = 0;
-  std::vector<uint64_t> sizes{8, 8, 4}, written;
-  Bytes allowed;
-  Allocations memory;
-};
-
-class Deployed : public ::testing::Test {
- protected:
-  Deployed() {
-    using mneme::testing::TestSegment;
-    TestSegment scale{.name = "scale"}, other{.name = "other", .hash = 8};
-    fat_binary_ = mneme::testing::make_fat_binary({{2, 90, mneme::testing::make_device_elf({scale.build(), other.build()})}});
-    wrapper_.fat_binary = fat_binary_.data();
-    handle_ = reinterpret_cast<void**>(&handle_);
-    registry_.add_image(handle_, 0, &wrapper_);
-    registry_.add_function(handle_, &scale_, "scale");
-    registry_.add_function(handle_, &other_, "other");
-    code_.static_hash = (*registry_.find_kernel(&scale_)->segment())->static_hash;
-    code_.name = "scale";
-    code_.demangled = "scale(int*, int*, int)";
-    code_.device = "cuda";
-    code_.architecture = "sm_90";
-    code_.rule = {LaunchRule::Covers::block, {{4, 1, 1}, {128, 1, 1}}, {{8, 1, 1}, {64, 1, 1}}};
-  }
-
-  ProgramLaunch launch_of(const ProgramShape& shape) const {
-    return {&scale_, shape, const_cast<void* const*>(reinterpret_cast<const void* const*>(arguments_))};
-  }
-  std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, const ProgramLaunch& made) {
-    auto found = deployed.find(made, registry_, loader_);
-    if (found) deployed.end(*found, {});
-    return found;
-  }
-  std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, const ProgramShape& shape = {{4, 1, 1}, {128, 1, 1}}) {
-    return launch(deployed, launch_of(shape));
-  }
-
-  std::unique_ptr<DeployedCode> deploy(size_t bytes = 16) const {
-    TunedFile file;
-    file.add(code_, ByteVector(bytes));
-    return std::make_unique<DeployedCode>(std::move(file), "app.tuned");
-  }
-
-  Registry registry_;
-  FakeLoader loader_;
-  TunedKernel code_;
-  char scale_ = 0, other_ = 0;
-  uint64_t a_ = 0x7000, b_ = 0x9000;
-  int count_ = 5;
-  const void* arguments_[3] = {&a_, &b_, &count_};
-
- private:
-  ByteVector fat_binary_;
-  mneme::testing::TestWrapper wrapper_;
-  void** handle_ = nullptr;
-};
+using Deployed = testing::Deployed;
 
 TEST_F(Deployed, CodeTakesThePlaceOfALaunchThatItsRuleCovers) {
   auto deployed = deploy();
