@@ -15,6 +15,8 @@ TEST(TunedText, SaysWhatRunsWhenAndWhy) {
   kernel.aligned = {{0, 256}};
   kernel.alone = {{0, {{1, 0}}}};
   kernel.variables = {"offsets"};
+  kernel.tolerances = {{{0, 0}, 64, 0, {ElementType::f32, 1e-5, ErrorKind::relative}}};
+  kernel.repeatable = Repeatable::no;
   kernel.evidence.instances = {Digest()};
   kernel.evidence.speed_up = {1.5, 1.4, 1.6};
   kernel.evidence.confirmed = true;
@@ -37,6 +39,8 @@ TEST(TunedText, SaysWhatRunsWhenAndWhy) {
             "  if             argument 1 has the bytes 0300\n"
             "  if             argument 0 is a multiple of 256\n"
             "  if             argument 0 leads to memory that 1 other pointers do not lead to\n"
+            "  right if       bytes from byte 64 behind argument 0 on are within f32, 1e-05, relative\n"
+            "  run twice      no: it does more than change memory, and --verify leaves it out\n"
             "  variable       offsets\n"
             "  speed-up       1.500 (1.400 to 1.600, 95 %)\n"
             "  time           2.00 us in place of 3.00 us, on NVIDIA H200, driver 580.95.05\n"

@@ -90,6 +90,17 @@ TEST_F(Trials, WrongCodeIsDroppedAndTheProgramsResultStands) {
                                       address_of(&data_[7]))));
 }
 
+TEST_F(Trials, AnAddressThatIsStoredIsThatOfTheCopy) {
+  auto deployed = deploy(16, {.verify = 1});
+  ProgramLaunch launch = launch_of(kShape);
+  const auto keep_end = [](void* const* arguments) { std::memcpy(argument<uint32_t*>(arguments, 0) + 8, arguments[1], 8); };
+  const auto found = deployed->find(launch, registry_, loader_);
+  ASSERT_TRUE(found && found->on_trial);
+  const auto code = [&](void*, void* const* arguments) { return keep_end(arguments), Status(); };
+  deployed->try_out(*found, {launch, [&] { return keep_end(launch.arguments), true; }, code}, loader_);
+  EXPECT_TRUE(deployed->find(launch, registry_, loader_));
+}
+
 TEST_F(Trials, WhatIsWithinItsToleranceIsRight) {
   const auto off_by = [](float part) {
     return [part](void* const* arguments) {

@@ -31,12 +31,12 @@ class AtTheDriver : public ::testing::Test {
   }
 
   // What the program prints, and behind it what is said.
-  std::string run(const std::string& arguments) const {
+  std::string run(const std::string& arguments, const std::string& environment = "") const {
     TunedFile file;
     file.add(code_, cubin_);
     const Path path = folder_.path() / "app.tuned";
     EXPECT_TRUE(FileSystem::posix().write_atomically(path, encode_tuned(file)).ok());
-    return shell("LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER "=" MNEME_TEST_INTERPOSER " MNEME_TUNED=" +
+    return shell(environment + " LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER "=" MNEME_TEST_INTERPOSER " MNEME_TUNED=" +
                  path.string() + " " MNEME_TEST_PROGRAM " " + arguments);
   }
 
@@ -74,6 +74,29 @@ TEST_F(AtTheDriver, ConditionsAreLookedAt) {
   code_.arguments = {};
   code_.architecture = "sm_80";
   EXPECT_THAT(run("dlsym " + kCubin + " launch"), HasSubstr("the others: 1 no code for the device"));
+}
+
+TEST_F(AtTheDriver, CodeIsComparedBeforeItIsRun) {
+  code_.repeatable = Repeatable::yes;
+  const std::string twice = "sum 501500\n", launches = "dlsym " + kCubin + " launch launch";
+  EXPECT_EQ(run(launches, "MNEME_TUNED_VERIFY=1"),
+            "mneme: tuned: add_one: 1 of 2 launches ran the deployed code; the others: 1 run both ways\n" + twice);
+  const std::string raced = run("dlsym " + kCubin + " launch launch launch launch launch launch", "MNEME_TUNED_RACE=1");
+  EXPECT_THAT(raced, HasSubstr("1 of 6 launches ran the deployed code; the others: 5 run both ways\nsum 505500\n"));
+  EXPECT_THAT(run(launches, "MNEME_FAKE_FREE_MEMORY=1000 MNEME_TUNED_VERIFY=1"),
+              HasSubstr("0 of 2 launches ran the deployed code; the others: 2 without room for copies of the memory\n" + twice));
+  code_.name = "add";  // which does nothing
+  const std::string wrong = run(launches, "MNEME_TUNED_VERIFY=1");
+  EXPECT_THAT(wrong, HasSubstr("0 of 2 launches ran the deployed code; the others: 1 run both ways, 1 after a difference (1003 bytes are "
+                               "not as the program's own code leaves them"));
+  EXPECT_THAT(wrong, HasSubstr(twice));
+}
+
+TEST_F(AtTheDriver, WhatIsNoNumberIsToldAndNothingIsDeployed) {
+  EXPECT_THAT(run("dlsym " + kCubin + " launch", "MNEME_TUNED_VERIFY=-1"),
+              HasSubstr("tuned: the program runs as it is: MNEME_TUNED_VERIFY is '-1', and is to be a number of launches\n"));
+  EXPECT_THAT(run("dlsym " + kCubin + " launch", "MNEME_TUNED_RACE=yes"),
+              HasSubstr("tuned: the program runs as it is: MNEME_TUNED_RACE is 'yes', and is to be 0 or 1\n"));
 }
 
 TEST_F(AtTheDriver, PackedArgumentsAreTheProgramsOwnLaunch) {
