@@ -1,189 +1,95 @@
 #!/usr/bin/env python3
-"""What deployed code gains in programs, beside what the search promised: record, tune, deploy, run.
+"""What deployed code costs a launch on a GPU, of several packages in turn, and what --verify and --race do with it.
 
-    bench/deployed.py LIST.toml [--trials 500] [--runs 5] [--only REGEX] [--json FILE] [--folder DIR]
+    bench/deployed.py PACKAGE [OTHER_PACKAGE…] [--device auto|cpu] [--rounds 5]
 
-The list names programs, as that of `mneme-survey` does, and which kernels of each are tuned:
-
-    [[program]]
-    name = "heat2d"
-    command = "./main 4096 4096 40"
-    directory = "heat2d"              # from the list's folder
-    kernels = ["dev_lapl_iter"]       # a regular expression of each
-    record = ["--skip", "2"]          # further options of `mneme record`
-    environment = {OMP_NUM_THREADS = "1"}
-
-For each kernel one launch is recorded and tuned; what is confirmed is deployed; then the program runs bare and with the deployed
-code in turn, --runs times each for its whole time, and once each under CUPTI for the time of its kernels (bench/kernel_times.c,
-which is compiled with `cc`). A line of JSON for each kernel goes to --json, the table to standard output. "kept" is the speed-up in the
-program over what was promised; the output is compared but for times and rates (bench/survey.py).
-
-Needs one NVIDIA GPU, `mneme` and the Python package with what `mneme tune` needs, a C compiler, and CUPTI (CUDA_PATH, else /usr/local/cuda).
+A package is an unpacked one (make dist). The program is launch_rate.cu, which the first package has compiled, recordable and plain; vecadd
+and cg are its examples. The first package records, sweeps and deploys. Prints the time of a launch bare, of the recordable program alone,
+and with deployed code by each package: the least of all rounds in turn, and what is added to bare.
+Then the closing lines of `mneme run --tuned --verify 2 --race`, and whether the output is that without.
 """
 
 import argparse
-import collections
-import json
 import os
 import pathlib
 import re
-import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
 
-import tomllib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from survey import Finished, first_change, say
-
-
-class Failed(Exception):
-    """A step that did not work, and what it said."""
+def run(command, **more):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **more)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\nexit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done
 
 
-def injection(folder):
-    """The library that tells the time of kernels, compiled."""
-    cuda = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda"))
-    source = pathlib.Path(__file__).resolve().with_name("kernel_times.c")
-    library = folder / "kernel_times.so"
-    cupti = next(path for path in (cuda / "extras" / "CUPTI", cuda) if (path / "include" / "cupti.h").exists())
-    interface = sorted(cupti.glob("lib64/libcupti.so*"))[0]
-    headers = [f"-I{cuda}/include", f"-I{cupti}/include"]
-    compiler = ["cc", "-O2", "-shared", "-fPIC", *headers, source, "-o", library, interface, f"-Wl,-rpath,{interface.parent}"]
-    subprocess.run(compiler, check=True)
-    return library
+def deploy(mneme, device, program, folder):
+    """Deploys what is found for every kernel of a program, also what is no faster; returns the file."""
+    run([mneme, "record", "-rdb", folder / "db", "--device", device, "--max", "1", "--", *program])
+    results = []
+    for number, name in enumerate(kernels_of(mneme, folder / "db")):
+        results.append(folder / f"found{number}")
+        run([mneme, "sweep", folder / "db", name, "--device", device, "--iterations", "5", "--grid", "passes=default<O3>", "--results-dir", results[-1]])
+    run([mneme, "deploy", *results, "--unconfirmed", "-o", folder / "app.tuned"])
+    return folder / "app.tuned"
 
 
-class Program:
-    def __init__(self, entry, base, options, folder, library):
-        self.name = entry["name"]
-        self.kernels = entry["kernels"]
-        self.record = entry.get("record", [])
-        self.command = shlex.split(entry["command"])
-        self.directory = base / entry.get("directory", ".")
-        self.environment = entry.get("environment", {})
-        self.options = options
-        self.folder = folder / re.sub(r"\W+", "_", self.name)
-        self.folder.mkdir()
-        self.library = library
-
-    def do(self, command, **environment):
-        done = Finished(command, limit=self.options.limit, directory=self.directory, environment={**self.environment, **environment})
-        if done.status != 0:
-            raise Failed(f"{shlex.join(map(str, command))[:200]}: {done.status}: {done.reason()}")
-        return done
-
-    def run(self, tuned=None, **environment):
-        front = ["mneme", "run", "--device", "cuda", "--tuned", tuned, "--"] if tuned else []
-        return self.do(front + self.command, **environment)
-
-    def kernel_times(self, name, tuned=None):
-        """Nanoseconds of the launches of each kernel, by its mangled name."""
-        file = self.folder / f"{name}.times"
-        self.run(tuned, CUDA_INJECTION64_PATH=self.library, KERNEL_TIMES_FILE=file)
-        times = collections.defaultdict(list)
-        for line in file.read_text().splitlines():
-            nanoseconds, kernel = line.split(" ", 1)
-            times[kernel].append(int(nanoseconds))
-        return times
-
-    def search(self, kernel, number):
-        """The folder of what was found for a kernel, or None where that is not surely faster; and its summary."""
-        results = self.folder / f"found{number}"
-        self.do(["mneme", "tune", self.folder / "db", kernel, "--device", "cuda", "--trials", self.options.trials, "--seed", "1",
-                 "--results-dir", results])
-        return results, json.loads((results / "summary.json").read_text())
-
-    def measure(self):
-        again = [self.run() for _ in range(2)]
-        wanted = "|".join(f"(?:{kernel})" for kernel in self.kernels)
-        self.do(["mneme", "record", "--device", "cuda", "--strict", "-rdb", self.folder / "db", "--max", "1", "--kernels", wanted, *self.record, "--",
-                 *self.command])
-        found = [self.search(kernel, number) for number, kernel in enumerate(self.kernels)]
-        file = self.folder / "app.tuned"
-        done = self.do(["mneme", "deploy", *(results for results, _ in found), "-o", file])
-        say(f"{self.name}: {done.out.strip()} {done.err.strip()}")
-        seconds = {"bare": [], "tuned": []}
-        for _ in range(self.options.runs):
-            bare, tuned = self.run(), self.run(file)
-            seconds["bare"].append(bare.seconds)
-            seconds["tuned"].append(tuned.seconds)
-        change = first_change(again[0].out.splitlines(), again[1].out.splitlines(), tuned.out.splitlines(), [])
-        ran = [line for line in tuned.err.splitlines() if line.startswith("mneme: tuned: ")]
-        times = {"bare": self.kernel_times("bare"), "tuned": self.kernel_times("tuned", file)}
-        for kernel, (_, summary) in zip(self.kernels, found):
-            yield self.line(kernel, summary, seconds, change, ran, times)
-
-    def line(self, kernel, summary, seconds, change, ran, times):
-        def all_of(which):
-            return [time for name, list_ in times[which].items() if re.search(kernel, name) for time in list_]
-
-        bare, tuned = all_of("bare"), all_of("tuned")
-        claim = summary.get("speed_up")
-        gained = sum(bare) / sum(tuned) if sum(tuned) else None
-        return {
-            "program": self.name,
-            "kernel": kernel,
-            "promised": claim,
-            "launches": len(bare),
-            "launches_tuned": len(tuned),
-            "bare_ns": sum(bare) / max(1, len(bare)),
-            "tuned_ns": sum(tuned) / max(1, len(tuned)),
-            "bare_median_ns": statistics.median(bare) if bare else None,
-            "tuned_median_ns": statistics.median(tuned) if tuned else None,
-            "gained": gained,
-            "kept": gained / claim["value"] if gained and claim else None,
-            "bare_seconds": statistics.median(seconds["bare"]),
-            "tuned_seconds": statistics.median(seconds["tuned"]),
-            "output": change,
-            "ran": [line for line in ran if re.search(kernel, line)],
-            "complete": summary.get("complete"),
-            "failures": summary.get("failures"),
-            "config": (summary.get("best") or {}).get("config"),
-        }
+def kernels_of(mneme, database):
+    """Names that find one kernel each: demangled, up to the parameters."""
+    text = run([mneme, "ls", database]).stdout
+    return sorted(set(re.findall(r"([A-Za-z_][A-Za-z_0-9]*)(?:<[^>]*>)?\(", text)))
 
 
-def row(line):
-    claim = line["promised"]
-    promised = f"{claim['value']:.3f} ({claim['low']:.3f}–{claim['high']:.3f})" if claim else "not confirmed"
-    kept = "–" if line["kept"] is None else f"{line['kept']:.3f}"
-    gained = "–" if line["gained"] is None else f"{line['gained']:.3f}"
-    return (f"| {line['program']} | {line['kernel']} | {line['launches']} | {promised} | {line['bare_ns'] / 1e3:.2f} us | {line['tuned_ns'] / 1e3:.2f} us | "
-            f"{gained} | {kept} | {line['bare_seconds']:.2f} s | {line['tuned_seconds']:.2f} s | {line['output'] or 'as bare'} |")
+def launch_times(packages, device, rounds, folder):
+    first = packages[0]
+    rate = first / "libexec" / "mneme" / "launch_rate"
+    tuned = deploy(first / "bin" / "mneme", device, [rate], folder)
+    on = ["--device", device]
+    ways = {"the recordable program alone": [first / "bin" / "mneme", "run", *on, "--", rate]}
+    plain = pathlib.Path(f"{rate}-plain")
+    if device != "cpu":
+        ways = {"bare": [plain]} | ways
+    for package in packages:
+        ways[f"deployed code, {package.name}"] = [package / "bin" / "mneme", "run", *on, "--tuned", tuned, "--", rate]
+    best = {}
+    for _ in range(rounds):
+        for name, command in ways.items():
+            done = run(command)
+            if "deployed" in name and not re.search(r"(\d+) of \1 launches ran the deployed code", done.stderr):
+                sys.exit(f"{name}: {done.stderr}")
+            best[name] = min(float(done.stdout.split()[0]), best.get(name, float("inf")))
+    reference = next(iter(best.values()))
+    for name, time in best.items():
+        print(f"{name}: {time:.0f} ns a launch (+{time - reference:.0f})", flush=True)
+
+
+def verify(package, device, program, folder):
+    mneme = package / "bin" / "mneme"
+    tuned = deploy(mneme, device, program, folder)
+    plain = run([mneme, "run", "--device", device, "--", *program]).stdout
+    done = run([mneme, "run", "--device", device, "--tuned", tuned, "--verify", "2", "--race", "--", *program])
+    print(f"{pathlib.Path(program[0]).name}: output {'the same' if done.stdout == plain else 'ANOTHER'}")
+    print("    " + done.stderr.strip().replace("\n", "\n    "), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("list", type=pathlib.Path)
-    parser.add_argument("--trials", type=int, default=500)
-    parser.add_argument("--runs", type=int, default=5, help="whole runs of the program, bare and with deployed code in turn")
-    parser.add_argument("--only", default="", metavar="REGEX", help="only programs in whose name it is found")
-    parser.add_argument("--limit", type=float, default=120, help="seconds that each step may take")
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--folder", help="where recordings and results are made, and removed in the end")
-    options = parser.parse_args()
-    entries = [entry for entry in tomllib.loads(options.list.read_text())["program"] if re.search(options.only, entry["name"])]
-    rows = []
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder = pathlib.Path(name)
-        library = injection(folder)
-        for entry in entries:
-            try:
-                for line in Program(entry, options.list.resolve().parent, options, folder, library).measure():
-                    rows.append(row(line))
-                    say(rows[-1])
-                    if options.json:
-                        with options.json.open("a") as file:
-                            file.write(json.dumps(line) + "\n")
-            except Failed as failure:
-                say(f"{entry['name']}: {failure}")
-    print("| program | kernel | launches | promised (95 %) | bare | deployed | in the program | kept | bare, whole | deployed, whole | output |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    print("\n".join(rows))
-    return 0 if len(rows) else 1
+    parser.add_argument("packages", metavar="PACKAGE", nargs="+", type=pathlib.Path)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    packages = [package.resolve() for package in arguments.packages]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["MNEME_CACHE_DIR"] = f"{folder}/cache"
+        places = [pathlib.Path(folder) / name for name in ("rate", "vecadd", "cg")]
+        for place in places:
+            place.mkdir()
+        launch_times(packages, arguments.device, arguments.rounds, places[0])
+        examples = packages[0] / "examples"
+        verify(packages[0], arguments.device, [examples / "vecadd"], places[1])
+        verify(packages[0], arguments.device, [examples / "cg", "30", "60"], places[2])
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+main()

@@ -1,5 +1,5 @@
-// Writes a file of deployed code whose code is a kernel's own, for any launch: deployed_code_file CUBIN KERNEL FILE. What a launch
-// takes with it and without it then differs by what stands before the launch alone (deployed_latency.py).
+// Writes a file of deployed code whose code is a kernel's own, for any launch: deployed_code_file CUBIN KERNEL FILE. What a
+// launch takes with it and without it then differs by what stands before the launch alone (deployed_latency.py).
 #include <cstdio>
 
 #include "mneme/base/file_system.h"

@@ -68,11 +68,11 @@ typedef int (*mneme_attach_function)(struct mneme_call_table* table);
 
 /* Environment of a recordable program; where neither interposers nor a file of deployed code are named the
  * runtime forwards at once. */
-#define MNEME_ENV_INTERPOSERS "MNEME_INTERPOSERS" /* ':'-separated paths of interposers, loaded in this order */
-#define MNEME_ENV_COMMAND "MNEME_COMMAND"         /* path of the mneme command, for emulation to lower kernels with */
-#define MNEME_ENV_RECORD "MNEME_RECORD"           /* options of the recorder, as JSON */
-#define MNEME_TUNED_LIBRARY "libmneme_tuned.so"   /* the interposer for it, where MNEME_INTERPOSERS names none */
-#define MNEME_ENV_TUNED "MNEME_TUNED"             /* path of a file of `mneme deploy`, whose code takes the place of launches */
+#define MNEME_ENV_INTERPOSERS "MNEME_INTERPOSERS"   /* ':'-separated paths of interposers, loaded in this order */
+#define MNEME_ENV_COMMAND "MNEME_COMMAND"           /* path of the mneme command, for emulation to lower kernels with */
+#define MNEME_ENV_RECORD "MNEME_RECORD"             /* options of the recorder, as JSON */
+#define MNEME_TUNED_LIBRARY "libmneme_tuned.so"     /* the interposer for it, where MNEME_INTERPOSERS names none */
+#define MNEME_ENV_TUNED "MNEME_TUNED"               /* path of a file of `mneme deploy`, whose code takes the place of launches */
 #define MNEME_ENV_TUNED_VERIFY "MNEME_TUNED_VERIFY" /* so many launches of each kernel and shape are run both ways first */
 #define MNEME_ENV_TUNED_RACE "MNEME_TUNED_RACE"     /* 1: they are timed too, and the slower code is dropped */
 #define MNEME_RACED_LAUNCHES 5u                     /* so many at least are timed of each kernel and shape */

@@ -21,15 +21,17 @@ class RunCommand : public Command {
                    "run code of this file of `mneme deploy` in the place of the program's, where its conditions hold; "
                    "default: what the environment variable MNEME_TUNED names")
         ->type_name("FILE");
-    app.add_option("--verify", verify_,
-                   "of --tuned: run the first N launches of each kernel and shape both ways, the deployed code on copies of the "
-                   "memory, and compare: where they differ by more than the annotated tolerance the program's own code runs; default: "
-                   "what MNEME_TUNED_VERIFY says, else 0")
+    app.add_option(
+           "--verify", verify_,
+           "of --tuned: run the first N launches of each kernel and shape both ways, the deployed code on copies of the "
+           "memory, and compare: where they differ by more than the annotated tolerance the program's own code runs; default: "
+           "what MNEME_TUNED_VERIFY says, else 0")
         ->type_name("N")
         ->check(whole_number(0));
-    app.add_flag("--race", race_,
-                 fmt::format("of --tuned: time both ways too, of {} launches at least, and drop the slower; also by MNEME_TUNED_RACE=1",
-                             MNEME_RACED_LAUNCHES));
+    app.add_flag(
+        "--race", race_,
+        fmt::format("of --tuned: time both ways too, of {} launches at least, and drop the slower; also by MNEME_TUNED_RACE=1",
+                    MNEME_RACED_LAUNCHES));
     app.footer(
         "Under --tuned the last lines on standard error say how many launches ran the deployed code, and why others did not. Any "
         "doubt "

@@ -41,7 +41,8 @@ std::string conditions_text(const TunedKernel& kernel) {
     text += line("right if", fmt::format("{} from byte {} behind argument {} on are within {}",
                                          one.bytes == 0 ? "bytes" : fmt::format("{} bytes", one.bytes), one.offset,
                                          one.pointer.parameter, format_tolerance(one.tolerance)));
-  if (kernel.repeatable == Repeatable::no) text += line("run twice", "no: it does more than change memory, and --verify leaves it out");
+  if (kernel.repeatable == Repeatable::no)
+    text += line("run twice", "no: it does more than change memory, and --verify leaves it out");
   return text;
 }
 

@@ -22,7 +22,8 @@ bool changes_meaning(const Configuration& configuration) {
 
 LaunchRule::Covers covers(const Configuration& configuration, BlockUse blocks) {
   const SpecialiseOptions& known = configuration.specialise;
-  if (changes(configuration.grid) || configuration.shared_memory || known.dimensions || known.ranges || changes_meaning(configuration))
+  if (changes(configuration.grid) || configuration.shared_memory || known.dimensions || known.ranges ||
+      changes_meaning(configuration))
     return LaunchRule::Covers::shape;
   if (!changes(configuration.block)) return LaunchRule::Covers::any;
   return configuration.keep_threads && blocks == BlockUse::none ? LaunchRule::Covers::block : LaunchRule::Covers::shape;
@@ -60,7 +61,8 @@ std::vector<ArgumentPlace> pointer_places(const KernelRecord& kernel) {
 
 }  // namespace
 
-LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& instance, const LaunchShape& shape, BlockUse blocks) {
+LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& instance, const LaunchShape& shape,
+                   BlockUse blocks) {
   return {covers(configuration, blocks), program_shape(recorded_shape(instance)), program_shape(shape),
           configuration.specialise.bounds.max_threads.value_or(0)};
 }
@@ -74,7 +76,8 @@ std::vector<TunedTolerance> tolerances_of(const std::vector<ToleratedRange>& tol
     std::optional<TunedTolerance> nearest;
     for (const ArgumentPlace& place : pointer_places(kernel)) {
       const uint64_t pointer = word_at(instance, kernel.parameters[place.parameter], place.offset);
-      if (!region.range().contains(DevicePtr(pointer)) || pointer > begin || (nearest && nearest->offset <= begin - pointer)) continue;
+      if (!region.range().contains(DevicePtr(pointer)) || pointer > begin || (nearest && nearest->offset <= begin - pointer))
+        continue;
       // What is left at the end is no whole element.
       const uint64_t left = region.size.count - range.offset;
       const bool to_the_end = left - range.size.count < size_of(range.tolerance.type).count;

@@ -17,19 +17,19 @@ enum class BlockUse {
   none,  // its threads do not know how they are divided into blocks (ir::ignores_blocks())
 };
 
-// Which launches the code covers. Those of any shape, where it is the recorded code, only compiled otherwise: a compiler keeps what
-// code does. Those of the recorded block with as many threads in other blocks, where beside that the kernel makes no use of blocks. All
-// else was seen for the recorded shape alone, and covers that: other extents, facts of the shape, IR that somebody has written, passes of
-// a plugin, and arithmetic that may round otherwise. `shape` is what was verified.
+// Which launches the code covers. Those of any shape, where it is the recorded code, only compiled otherwise: a compiler keeps
+// what code does. Those of the recorded block with as many threads in other blocks, where beside that the kernel makes no use of
+// blocks. All else was seen for the recorded shape alone, and covers that: other extents, facts of the shape, IR that somebody
+// has written, passes of a plugin, and arithmetic that may round otherwise. `shape` is what was verified.
 LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& instance, const LaunchShape& shape, BlockUse blocks);
 
-// By what the code's output may differ and is right: of `tolerated`, what lies behind a pointer among the arguments. The rest is compared
-// by its bytes.
+// By what the code's output may differ and is right: of `tolerated`, what lies behind a pointer among the arguments. The rest is
+// compared by its bytes.
 std::vector<TunedTolerance> tolerances_of(const std::vector<ToleratedRange>& tolerated, const KernelRecord& kernel,
                                           const InstanceRecord& instance, const MemoryPlan& plan);
 
-// Whether the kernel can be run twice from the same memory and does the same. `code` is its IR; null: there is only the machine code
-// `image`, which is searched for the names of functions that do more than change memory.
+// Whether the kernel can be run twice from the same memory and does the same. `code` is its IR; null: there is only the machine
+// code `image`, which is searched for the names of functions that do more than change memory.
 Repeatable repeatable(const ir::Module* code, ByteSpan image, const TextureSet& textures);
 
 // Adds the conditions under which `specialisation` is true. A pointer that was proven to alias nothing has the condition that

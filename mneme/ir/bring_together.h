@@ -11,8 +11,8 @@ class Module;
 
 namespace mneme::ir {
 
-// Device functions into the kernel, and variables out of memory: accesses keep the types of the source. `what` is what errors call
-// the work.
+// Device functions into the kernel, and variables out of memory: accesses keep the types of the source. `what` is what errors
+// call the work.
 Status bring_together(llvm::Module& module, std::string_view what);
 
 }  // namespace mneme::ir

@@ -55,15 +55,15 @@ struct DeployedCode::Candidate {
   std::mutex mutex;  // over loaded, for_trials and judged
   CodeLoader::Loaded loaded;
   CodeLoader::Loaded for_trials;
-  std::map<ProgramShape, Judged> judged;                           // by the program's shape
-  std::array<std::atomic<void*>, kMostDevices> handles{};          // for launches, by device; null: not ready there
+  std::map<ProgramShape, Judged> judged;                   // by the program's shape
+  std::array<std::atomic<void*>, kMostDevices> handles{};  // for launches, by device; null: not ready there
   bool looks_at_arguments() const { return !code->arguments.empty() || !code->aligned.empty() || !code->alone.empty(); }
 };
 
 struct DeployedCode::Kernel {
   std::shared_ptr<const RegisteredKernel> registered;
   Digest static_hash;
-  std::string name;  // for people
+  std::string name;             // for people
   std::vector<uint64_t> sizes;  // of the parameters
   std::vector<std::unique_ptr<Candidate>> candidates;
   std::atomic<bool> dropped = false;
@@ -117,8 +117,8 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
   return kernel;
 }
 
-// What a thread has found last is found without a lock: the kernel of a function, and what took the place of its last launch, where
-// that depends on nothing but the shape and the device, or on conditions that are looked at again.
+// What a thread has found last is found without a lock: the kernel of a function, and what took the place of its last launch,
+// where that depends on nothing but the shape and the device, or on conditions that are looked at again.
 struct DeployedCode::Known {
   const void* function = nullptr;
   uint64_t generation = 0;
@@ -331,7 +331,8 @@ void DeployedCode::forget_devices() {
 }
 
 bool DeployedCode::looks_at_memory() const {
-  return trials_needed() != 0 || std::any_of(file_.kernels.begin(), file_.kernels.end(), [](const TunedKernel& code) { return !code.alone.empty(); });
+  return trials_needed() != 0 ||
+         std::any_of(file_.kernels.begin(), file_.kernels.end(), [](const TunedKernel& code) { return !code.alone.empty(); });
 }
 
 std::vector<std::string> DeployedCode::summary() const {

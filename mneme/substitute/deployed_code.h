@@ -21,7 +21,8 @@
 
 namespace mneme {
 
-// Which launches are run both ways before the deployed code has the place of those that follow: the first of each kernel and shape.
+// Which launches are run both ways before the deployed code has the place of those that follow: the first of each kernel and
+// shape.
 struct TrialOptions {
   uint64_t verify = 0;  // so many are compared; 0: none
   bool race = false;    // they are timed too, and more of them where `verify` is less than kRacedLaunches

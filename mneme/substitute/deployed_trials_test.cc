@@ -85,9 +85,10 @@ TEST_F(Trials, WrongCodeIsDroppedAndTheProgramsResultStands) {
   EXPECT_EQ(data_[7], 8u);
   EXPECT_EQ(originals_, 3);
   EXPECT_THAT(deployed->summary(),
-              ElementsAre(fmt::format("tuned: scale(int*, int*, int): 0 of 3 launches ran the deployed code; the others: 1 run both ways, 2 after "
-                                      "a difference (1 bytes are not as the program's own code leaves them, the first at {})",
-                                      address_of(&data_[7]))));
+              ElementsAre(fmt::format(
+                  "tuned: scale(int*, int*, int): 0 of 3 launches ran the deployed code; the others: 1 run both ways, 2 after "
+                  "a difference (1 bytes are not as the program's own code leaves them, the first at {})",
+                  address_of(&data_[7]))));
 }
 
 TEST_F(Trials, AnAddressThatIsStoredIsThatOfTheCopy) {
@@ -124,8 +125,10 @@ TEST_F(Trials, WhatIsWithinItsToleranceIsRight) {
   auto beyond = deploy(16, {.verify = 1});
   data_.fill(0x1f800000);
   make(*beyond, off_by(1e-2f));
-  EXPECT_THAT(beyond->summary().front(), HasSubstr(fmt::format("(1 elements from {} on are not within the tolerance 'f32, 0.001, relative' of what the "
-                                                               "program's own code leaves (worst error 0.0", address_of(&data_[16]))));
+  EXPECT_THAT(beyond->summary().front(),
+              HasSubstr(fmt::format("(1 elements from {} on are not within the tolerance 'f32, 0.001, relative' of what the "
+                                    "program's own code leaves (worst error 0.0",
+                                    address_of(&data_[16]))));
   code_.tolerances = {{{0, 0}, 128, 0, {ElementType::f32, 1e-3, ErrorKind::relative}}};
   auto before = deploy(16, {.verify = 1});
   data_.fill(0x1f800000);
@@ -143,8 +146,9 @@ TEST_F(Trials, TheSlowerCodeIsDroppedForItsShape) {
   EXPECT_EQ(data_.front(), 128u);
   for (int i = 0; i < 5; ++i) loader_.times.insert(loader_.times.end(), {100, 200});
   for (int i = 0; i < 6; ++i) make(*deployed, double_all, {{2, 1, 1}, {128, 1, 1}});
-  EXPECT_THAT(deployed->summary(), ElementsAre("tuned: scale(int*, int*, int): 1 of 13 launches ran the deployed code; the others: 10 run both "
-                                               "ways, 2 slower with the deployed code"));
+  EXPECT_THAT(deployed->summary(),
+              ElementsAre("tuned: scale(int*, int*, int): 1 of 13 launches ran the deployed code; the others: 10 run both "
+                          "ways, 2 slower with the deployed code"));
 }
 
 TEST_F(Trials, MoreAreVerifiedThanRacedWhereMoreAreAskedFor) {
@@ -164,7 +168,8 @@ TEST_F(Trials, WhatCannotBeComparedRunsTheProgramsOwnCode) {
     prepare();
     make(*deployed, fails);
     EXPECT_EQ(originals_, before + 1);
-    EXPECT_THAT(deployed->summary().front(), HasSubstr(fmt::format("0 of 1 launches ran the deployed code; the others: 1 {}", reason)));
+    EXPECT_THAT(deployed->summary().front(),
+                HasSubstr(fmt::format("0 of 1 launches ran the deployed code; the others: 1 {}", reason)));
     EXPECT_TRUE(loader_.blocks.empty());
   };
   kept([&] { loader_.free = Bytes(sizeof data_); }, "without room for copies of the memory");
@@ -193,8 +198,9 @@ TEST_F(Trials, ACapturedLaunchIsTheProgramsOwnUntilTheCodeWasCompared) {
   make(*deployed, double_all, kShape, this);
   make(*deployed, double_all);
   make(*deployed, double_all, kShape, this);
-  EXPECT_THAT(deployed->summary().front(), HasSubstr("1 of 4 launches ran the deployed code; the others: 2 run both ways, 1 captured before the "
-                                                     "code was compared"));
+  EXPECT_THAT(deployed->summary().front(),
+              HasSubstr("1 of 4 launches ran the deployed code; the others: 2 run both ways, 1 captured before the "
+                        "code was compared"));
 }
 
 TEST_F(Trials, OneIsRunAtATime) {
@@ -230,7 +236,9 @@ TEST_F(Trials, VariablesAreCopiesToo) {
   });
   EXPECT_EQ(offset, 5u);
   EXPECT_EQ(loader_.loads, 2) << "the code with the program's variables is another";
-  EXPECT_THAT(deployed->summary().front(), HasSubstr("1 run both ways (1 bytes are not as the program's own code leaves them, the first at ")) << "the program's own code does not count";
+  EXPECT_THAT(deployed->summary().front(),
+              HasSubstr("1 run both ways (1 bytes are not as the program's own code leaves them, the first at "))
+      << "the program's own code does not count";
 }
 
 }  // namespace

@@ -165,7 +165,8 @@ Result<double> Table::time(void* stream, const std::function<Status()>& launch) 
   };
   std::unique_ptr<CUevent_st, decltype(destroy)> begin(nullptr, destroy), end(nullptr, destroy);
   const auto record = [&](cudaEvent_t event) {
-    return quietly("cudaEventRecord", [&] { return MNEME_NEXT(*this, cudaEventRecord)(event, static_cast<cudaStream_t>(stream)); });
+    return quietly("cudaEventRecord",
+                   [&] { return MNEME_NEXT(*this, cudaEventRecord)(event, static_cast<cudaStream_t>(stream)); });
   };
   MNEME_TRY(make(begin));
   MNEME_TRY(make(end));

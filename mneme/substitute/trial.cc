@@ -44,7 +44,8 @@ class TrialComparison {
  private:
   void add(const TunedTolerance& one, const TrialCode& code, const ProgramLaunch& launch) {
     const auto& [parameter, offset] = one.pointer;
-    if (parameter >= code.sizes.size() || offset > code.sizes[parameter] || code.sizes[parameter] - offset < sizeof(uint64_t)) return;
+    if (parameter >= code.sizes.size() || offset > code.sizes[parameter] || code.sizes[parameter] - offset < sizeof(uint64_t))
+      return;
     uint64_t pointer = 0;
     std::memcpy(&pointer, static_cast<const std::byte*>(launch.arguments[parameter]) + offset, sizeof pointer);
     const DevicePtr begin(pointer + one.offset);
@@ -110,12 +111,15 @@ class TrialComparison {
       }
       const ElementDifferences found = judge(how, measure, tally, one.range.size.count / size);
       if (!found.within && beyond_.empty())
-        beyond_ = fmt::format("{} elements from {} on are not within the tolerance '{}' of what the program's own code leaves (worst error {})",
-                              found.failing != 0 ? found.failing : found.elements, one.range.address, format_tolerance(tolerance), found.worst);
+        beyond_ = fmt::format(
+            "{} elements from {} on are not within the tolerance '{}' of what the program's own code leaves (worst error {})",
+            found.failing != 0 ? found.failing : found.elements, one.range.address, format_tolerance(tolerance), found.worst);
       return {};
     }
   }
-  static bool is_rescaled(const element::Measure& measure) { return measure.difference_scale != 1 || measure.magnitude_scale != 1; }
+  static bool is_rescaled(const element::Measure& measure) {
+    return measure.difference_scale != 1 || measure.magnitude_scale != 1;
+  }
 
   const TrialMemory& memory_;
   void* const stream_;

@@ -1,5 +1,5 @@
-// A trial: one launch of the program run both ways. The deployed code runs on copies of the memory, and the program's own launch is
-// made as it is: its result stands, whatever comes out.
+// A trial: one launch of the program run both ways. The deployed code runs on copies of the memory, and the program's own launch
+// is made as it is: its result stands, whatever comes out.
 #pragma once
 
 #include <functional>
@@ -36,8 +36,8 @@ struct TrialOutcome {
   double deployed = 0, original = 0;   // nanoseconds on the device, where it was timed
 };
 
-// The program's launch is made once in any case. A failure is that of the deployed code, or of the device; a launch of the program
-// that fails is its own, and then nothing was compared (KeptBy::failure).
+// The program's launch is made once in any case. A failure is that of the deployed code, or of the device; a launch of the
+// program that fails is its own, and then nothing was compared (KeptBy::failure).
 Result<TrialOutcome> run_trial(const TrialCode& code, const TrialLaunch& launch, Timed timed, TrialDevice& device);
 
 }  // namespace mneme

@@ -73,8 +73,7 @@ bool TrialMemory::add_pointer(uint64_t word, bool can_be_changed) {
 
 // A pointer between two that touch may be the end of the first or the beginning of the second: as one, they have one copy.
 void TrialMemory::merge_pieces() {
-  std::sort(pieces_.begin(), pieces_.end(),
-            [](const Piece& a, const Piece& b) { return a.source.address < b.source.address; });
+  std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) { return a.source.address < b.source.address; });
   std::vector<Piece> merged;
   for (const Piece& piece : pieces_) {
     if (merged.empty() || merged.back().source.end() < piece.source.address) {
@@ -111,7 +110,8 @@ Status TrialMemory::refresh() {
 }
 
 const TrialMemory::Piece* TrialMemory::piece_at(DevicePtr address) const {
-  const auto found = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& piece) { return piece.source.contains(address); });
+  const auto found =
+      std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& piece) { return piece.source.contains(address); });
   return found == pieces_.end() ? nullptr : &*found;
 }
 

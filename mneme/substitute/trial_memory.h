@@ -1,5 +1,5 @@
-// TrialMemory: copies of all memory that a launch can reach, and its arguments with pointers into these copies in the place of the
-// program's. So code can be run without the program's memory: whatever it does, that stays.
+// TrialMemory: copies of all memory that a launch can reach, and its arguments with pointers into these copies in the place of
+// the program's. So code can be run without the program's memory: whatever it does, that stays.
 //
 // A launch reaches the allocations that its arguments lead to, and the kernel's variables. Whether more can be reached, memory
 // tells: a word in it that is an address of other memory is a doubt, and then nothing is copied.

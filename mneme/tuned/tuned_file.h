@@ -53,8 +53,8 @@ struct TunedTolerance {
   friend bool operator==(const TunedTolerance&, const TunedTolerance&) = default;
 };
 
-// Whether a kernel can be run twice from the same memory, and does the same. One that prints, allocates, launches or writes surfaces
-// cannot.
+// Whether a kernel can be run twice from the same memory, and does the same. One that prints, allocates, launches or writes
+// surfaces cannot.
 enum class Repeatable { unknown, yes, no };
 
 // How the launch of the code follows from the program's, and which launches it can follow from.
@@ -108,7 +108,7 @@ struct TunedKernel {
   // The variables of the program that the code reaches, as its IR names them, in the order of the code's table of addresses
   // (mneme/abi/deployed_code.h).
   std::vector<std::string> variables;
-  std::vector<TunedTolerance> tolerances;        // by which the code was verified; all else is right to the byte
+  std::vector<TunedTolerance> tolerances;       // by which the code was verified; all else is right to the byte
   Repeatable repeatable = Repeatable::unknown;  // as of files of before version 1.1
   Evidence evidence;
   friend bool operator==(const TunedKernel&, const TunedKernel&) = default;

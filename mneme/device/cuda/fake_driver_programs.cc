@@ -247,8 +247,9 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
     std::lock_guard lock(mutex);
     const auto behind = sizes.upper_bound(pointer);
     const bool own = behind != sizes.begin() && pointer < std::prev(behind)->first + std::prev(behind)->second;
-    return own || mneme::cuda::fake_is_mapped(pointer) || mneme::cuda::fake_allocation(pointer, &base, &size) ? CUDA_SUCCESS
-                                                                                                              : CUDA_ERROR_INVALID_VALUE;
+    return own || mneme::cuda::fake_is_mapped(pointer) || mneme::cuda::fake_allocation(pointer, &base, &size)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
   }
   if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
     *static_cast<unsigned*>(value) = managed() && pointer == reinterpret_cast<CUdeviceptr>(managed()->data());

@@ -36,7 +36,8 @@ class AtTheDriver : public ::testing::Test {
     file.add(code_, cubin_);
     const Path path = folder_.path() / "app.tuned";
     EXPECT_TRUE(FileSystem::posix().write_atomically(path, encode_tuned(file)).ok());
-    return shell(environment + " LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER "=" MNEME_TEST_INTERPOSER " MNEME_TUNED=" +
+    return shell(environment +
+                 " LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER "=" MNEME_TEST_INTERPOSER " MNEME_TUNED=" +
                  path.string() + " " MNEME_TEST_PROGRAM " " + arguments);
   }
 
@@ -87,8 +88,9 @@ TEST_F(AtTheDriver, CodeIsComparedBeforeItIsRun) {
               HasSubstr("0 of 2 launches ran the deployed code; the others: 2 without room for copies of the memory\n" + twice));
   code_.name = "add";  // which does nothing
   const std::string wrong = run(launches, "MNEME_TUNED_VERIFY=1");
-  EXPECT_THAT(wrong, HasSubstr("0 of 2 launches ran the deployed code; the others: 1 run both ways, 1 after a difference (1003 bytes are "
-                               "not as the program's own code leaves them"));
+  EXPECT_THAT(
+      wrong, HasSubstr("0 of 2 launches ran the deployed code; the others: 1 run both ways, 1 after a difference (1003 bytes are "
+                       "not as the program's own code leaves them"));
   EXPECT_THAT(wrong, HasSubstr(twice));
 }
 

@@ -54,8 +54,8 @@ CUresult on_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsign
       },
       [&](CUfunction by, const ProgramShape& shape, void** with) {
         const auto& [grid, block, size, cooperative, cluster] = shape;
-        return next<kSlot, F>(by, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                              static_cast<unsigned>(size.count), stream, with, nullptr);
+        return next<kSlot, F>(by, grid.x, grid.y, grid.z, block.x, block.y, block.z, static_cast<unsigned>(size.count), stream,
+                              with, nullptr);
       });
 }
 
@@ -71,8 +71,8 @@ CUresult on_launch_cooperative(CUfunction function, unsigned grid_x, unsigned gr
       [&] { return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters); },
       [&](CUfunction by, const ProgramShape& shape, void** with) {
         const auto& [grid, block, size, cooperative, cluster] = shape;
-        return next<kSlot, F>(by, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                              static_cast<unsigned>(size.count), stream, with);
+        return next<kSlot, F>(by, grid.x, grid.y, grid.z, block.x, block.y, block.z, static_cast<unsigned>(size.count), stream,
+                              with);
       });
 }
 

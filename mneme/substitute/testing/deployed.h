@@ -82,7 +82,7 @@ class FakeLoader final : public TrialDevice {
 class Deployed : public ::testing::Test {
  protected:
   Deployed() {
-        TestSegment scale{.name = "scale"}, other{.name = "other", .hash = 8};
+    TestSegment scale{.name = "scale"}, other{.name = "other", .hash = 8};
     fat_binary_ = make_fat_binary({{2, 90, make_device_elf({scale.build(), other.build()})}});
     wrapper_.fat_binary = fat_binary_.data();
     handle_ = reinterpret_cast<void**>(&handle_);
