@@ -89,9 +89,8 @@ const Registration registration(
      .application = Application::required,
      .examples = {{"mneme run -- ./app", "as it would run without Mneme: on a GPU where there is one"},
                   {"mneme run --device cpu -- ./app", "on the CPU device, also where there is a GPU"},
-                  {"mneme run --tuned app.tuned -- ./app", "with the code that `mneme deploy` has written"}},
-    [] {
-    return std::make_unique<RunCommand>(); });
+                  {"mneme run --tuned app.tuned -- ./app", "with the code that `mneme deploy` has written"}}},
+    [] { return std::make_unique<RunCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli
