@@ -4,7 +4,7 @@
 #
 # What is exported is the namespace mneme (mneme.map): these rooms are compiled with default visibility. They are also part of what is
 # loaded into users' programs, which hides them again when it is linked (--exclude-libs).
-set(api_rooms base process snapshot tuned store device memory measure ir verify compile replay pool sweep deploy)
+set(api_rooms base process snapshot tuned store device memory measure ir verify compile exported replay pool sweep deploy reproducer)
 set(library_rooms ${api_rooms} runtime cpu/run cpu/ptx cpu/lower)  # the command needs `runtime` too
 
 set(objects)
@@ -26,9 +26,10 @@ set_target_properties(mneme_api PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME mneme
 target_link_options(mneme_api PRIVATE LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/mneme.map LINKER:-Bsymbolic-functions
   LINKER:--no-undefined)
 # The rooms' objects are there already: this brings what they need from elsewhere.
-target_link_libraries(mneme_api PRIVATE mneme_deploy mneme_runtime)
+target_link_libraries(mneme_api PRIVATE mneme_deploy mneme_reproducer mneme_runtime)
 
 target_include_directories(mneme_api INTERFACE $<TARGET_PROPERTY:mneme_deploy,INTERFACE_INCLUDE_DIRECTORIES>
+  $<TARGET_PROPERTY:mneme_reproducer,INTERFACE_INCLUDE_DIRECTORIES>
   $<TARGET_PROPERTY:mneme_runtime,INTERFACE_INCLUDE_DIRECTORIES>)
 target_link_libraries(mneme_api INTERFACE mneme_fmt)
 if(SKBUILD)

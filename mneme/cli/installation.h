@@ -10,6 +10,7 @@
 //   <prefix>/lib/libmneme_record.so       the recorder                           } `mneme run` and `mneme record`
 //   <prefix>/lib/libmneme_tuned.so        runs deployed code in the place of launches, under `mneme run --tuned`
 //   <prefix>/lib/libmneme_preload.so      stands before the CUDA driver in programs that were not built for recording
+//   <prefix>/lib/mneme/program            what stands in front of an exported launch (`mneme export --program`)
 //   <prefix>/lib/mneme/wrap.rsp           linker options that wrap the CUDA runtime
 //   <prefix>/lib/cmake/mneme/             find_package(mneme)
 //   <prefix>/include/mneme/               headers for recordable programs
@@ -40,6 +41,7 @@ struct Installation {
   Path recorder() const { return libdir / "libmneme_record.so"; }
   Path tuned() const { return libdir / "libmneme_tuned.so"; }
   Path preload() const { return libdir / "libmneme_preload.so"; }
+  Path runner() const { return libdir / "mneme" / "program"; }
   Path wrap_options() const { return libdir / "mneme" / "wrap.rsp"; }
 };
 

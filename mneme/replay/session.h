@@ -126,6 +126,12 @@ class Session {
   // Database::load_image() and compare_machine_code().
   Result<CodeComparison> compare_with_program(const Configuration& configuration);
 
+  // Which pages (page_extent()) of each region of plan() the recorded launch reads or writes, by a run of code that notes its
+  // accesses. Globals at module symbols, of which no notes are taken, count as touched. unsupported, with the reason: they cannot
+  // be found. device_fault: the code that notes them has faulted.
+  using TouchedPages = std::vector<std::vector<bool>>;
+  Result<TouchedPages> find_touched_pages();
+
   // What the session works with, for benchmarks that time its steps one by one.
   PreparedMemory& memory() { return *memory_; }
   Device& device() { return device_; }

@@ -170,8 +170,9 @@ Status ArchiveWriter::begin(const std::vector<KernelDocument>& kernels) {
 Status ArchiveWriter::begin_kernel(SentKernel sent) {
   const KernelRecord& kernel = sent.document.kernel;
   MNEME_TRY(tar_.add(kernel_file_name(kernel.static_hash), bytes_of(encode_kernel(sent.document))));
-  if (kernel.level == CodeLevel::ir) MNEME_TRY(tar_.add(ir_file_name(kernel.static_hash), sent.ir));
-  for (size_t i = 0; i < kernel.images.size(); ++i)
+  const bool with_code = code_ == ArchivedCode::all;
+  if (with_code && kernel.level == CodeLevel::ir) MNEME_TRY(tar_.add(ir_file_name(kernel.static_hash), sent.ir));
+  for (size_t i = 0; with_code && i < kernel.images.size(); ++i)
     if (const std::string name = image_file_name(kernel.images[i]); images_.insert(name).second)
       MNEME_TRY(tar_.add(name, encode_image(kernel.images[i], sent.images[i])));
   return tar_.add(list_file_name(kernel.static_hash),

@@ -13,10 +13,14 @@
 
 namespace mneme {
 
-// Writes an archive; write_archive() is all that is done with it.
+// What an archive holds of the code of its kernels: all that was recorded, or nothing. Without it nobody can import the archive;
+// ArchiveFiles reads it.
+enum class ArchivedCode { all, none };
+
+// Writes an archive: begin(), then of each kernel begin_kernel(), its pages and instances, then finish().
 class ArchiveWriter final : public RecordingSink {
  public:
-  explicit ArchiveWriter(WritableFile& out) : tar_(out) {}
+  explicit ArchiveWriter(WritableFile& out, ArchivedCode code = ArchivedCode::all) : tar_(out), code_(code) {}
 
   Status begin(const std::vector<KernelDocument>& kernels);
   Status begin_kernel(SentKernel kernel) override;
@@ -29,6 +33,7 @@ class ArchiveWriter final : public RecordingSink {
   Status end_pack();
 
   TarWriter tar_;
+  const ArchivedCode code_;
   std::set<std::string> images_;  // names of those that were written
   ByteVector pack_;               // header and pages of the pack that is being made; empty: none is
   std::vector<PackedPage> pages_;

@@ -71,6 +71,25 @@ std::string_view kind_name(char kind) {
   }
 }
 
+// The name and the size of the file whose header stands at `at`.
+Result<TarPlace> read_header(const Header& header, uint64_t at, const std::string& source) {
+  if (std::memcmp(header.magic, "ustar", sizeof header.magic) != 0)
+    return error(Code::corrupt, "{}: offset {}: this is no archive of recordings, or it was damaged", source, at);
+  TarPlace place{std::string(header.name, ::strnlen(header.name, sizeof header.name)), at + kBlock, {}};
+  if (header.kind != kRegularFile)
+    return error(Code::corrupt, "{}: offset {}: '{}' is {}: an archive of recordings has regular files alone", source, at,
+                 place.name, kind_name(header.kind));
+  uint64_t size = 0;
+  for (const char digit : std::string_view(header.size, sizeof header.size - 1))
+    size = 8 * size + static_cast<uint64_t>(digit - '0');
+  const Header expected = header_of(place.name, size);
+  if (size > kLargest || std::memcmp(&expected, &header, sizeof header) != 0)
+    return error(Code::corrupt, "{}: offset {}: the header of '{}' is not as `mneme export` writes it: it was changed or damaged",
+                 source, at, place.name);
+  place.size = Bytes(size);
+  return place;
+}
+
 }  // namespace
 
 Status TarWriter::add(const std::string& name, ByteSpan content) {
@@ -134,21 +153,28 @@ Result<std::optional<TarEntry>> TarReader::next() {
     if (Status end = read_end(); !end.ok()) return end;
     return std::optional<TarEntry>();
   }
-  if (std::memcmp(header.magic, "ustar", sizeof header.magic) != 0)
-    return error(Code::corrupt, "{}: offset {}: this is no archive of recordings, or it was damaged", name_, at);
-  TarEntry entry{std::string(header.name, ::strnlen(header.name, sizeof header.name)), {}, at};
-  if (header.kind != kRegularFile)
-    return error(Code::corrupt, "{}: offset {}: '{}' is {}: an archive of recordings has regular files alone", name_, at,
-                 entry.name, kind_name(header.kind));
-  uint64_t size = 0;
-  for (const char digit : std::string_view(header.size, sizeof header.size - 1))
-    size = 8 * size + static_cast<uint64_t>(digit - '0');
-  const Header expected = header_of(entry.name, size);
-  if (size > kLargest || std::memcmp(&expected, &header, sizeof header) != 0)
-    return error(Code::corrupt, "{}: offset {}: the header of '{}' is not as `mneme export` writes it: it was changed or damaged",
-                 name_, at, entry.name);
-  MNEME_ASSIGN(entry.content, read_content(size));
+  MNEME_ASSIGN(const TarPlace place, read_header(header, at, name_));
+  TarEntry entry{place.name, {}, at};
+  MNEME_ASSIGN(entry.content, read_content(place.size.count));
   return std::optional(std::move(entry));
+}
+
+Result<std::vector<TarPlace>> find_entries(ReadableFile& file, uint64_t offset, Bytes size, const std::string& name) {
+  const uint64_t end = offset + size.count;
+  std::vector<TarPlace> places;
+  for (uint64_t at = offset;;) {
+    Header header;
+    const auto block = std::as_writable_bytes(std::span(&header, 1));
+    if (end - at < kBlock) return error(Code::corrupt, "{}: offset {}: the archive ends there: it was cut short", name, end);
+    MNEME_TRY(file.read(at, block));
+    if (is_zero(block)) return places;
+    MNEME_ASSIGN(TarPlace place, read_header(header, at, name));
+    const uint64_t taken = place.size.count + padding_of(place.size.count);
+    if (taken > end - place.offset)
+      return error(Code::corrupt, "{}: offset {}: the archive ends there: it was cut short", name, end);
+    at = place.offset + taken;
+    places.push_back(std::move(place));
+  }
 }
 
 }  // namespace mneme

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mneme/base/byte_source.h"
 #include "mneme/base/file_system.h"
@@ -49,5 +50,15 @@ class TarReader {
   const std::string name_;
   uint64_t offset_ = 0;
 };
+
+// Where the content of a file of a stream lies in the file that holds the stream.
+struct TarPlace {
+  std::string name;
+  uint64_t offset = 0;
+  Bytes size;
+};
+// The files of a stream that is the `size` bytes from `offset` on in `file`, in their order. Their contents are not read. As with
+// TarReader, `name` is what messages call the file.
+Result<std::vector<TarPlace>> find_entries(ReadableFile& file, uint64_t offset, Bytes size, const std::string& name);
 
 }  // namespace mneme

@@ -17,6 +17,7 @@ PAGES = [page for page in sorted((ROOT / "docs/guide").glob("*.md")) if "\n    $
 # Commands that are not run here, by how they begin, and why.
 NOT_RUN = {
     "ncu ": "it needs a GPU",
+    "gdb ": "not every machine has a debugger",
     "compute-sanitizer ": "it needs a GPU",
     "./app": "it needs a GPU",
     "git clone ": "it fetches the project",

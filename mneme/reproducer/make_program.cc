@@ -1,0 +1,177 @@
+#include "mneme/reproducer/make_program.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "mneme/base/output_file.h"
+#include "mneme/exported/program.h"
+#include "mneme/ir/access_types.h"
+#include "mneme/replay/code_level.h"
+#include "mneme/replay/session.h"
+#include "mneme/reproducer/trim.h"
+#include "mneme/verify/typed_ranges.h"
+
+namespace mneme {
+namespace {
+
+// What a program is made of.
+struct Parts {
+  KernelRecord kernel;
+  RecordedInstance recorded;
+  TrimmedRecording trimmed;
+  CompiledCode code;
+  ProgramDescription description;  // but for what depends on the memory
+  ir::AccessTypes accesses;
+  bool verified = false;  // of a replay of all memory
+};
+
+// The tolerances that are asked for become the recording's own, which a program has.
+Result<std::vector<Annotation>> annotations_of(const Configuration& configuration, const Session& session) {
+  MNEME_ASSIGN(const std::vector<ToleratedRange> ranges,
+               resolve_tolerances(configuration.tolerance, session.kernel(), session.instance(), session.plan()));
+  constexpr std::string_view kPrefix = "annotation ";
+  std::vector<Annotation> annotations;
+  for (const ToleratedRange& range : ranges) {
+    const std::string tag = range.name.starts_with(kPrefix) ? range.name.substr(kPrefix.size()) : range.name;
+    const DevicePtr region = session.plan().regions[range.region].prologue.address;
+    annotations.push_back({region + Bytes(range.offset), range.size, tag, range.tolerance});
+  }
+  std::ranges::sort(annotations, {}, &Annotation::address);
+  return annotations;
+}
+
+Status describe(const ProgramRequest& request, const Session& session, const Device& device, Parts& parts) {
+  ProgramDescription& d = parts.description;
+  d.static_hash = request.static_hash;
+  d.dynamic_hash = request.dynamic_hash;
+  d.device = device.properties().kind;
+  d.architecture =
+      request.configuration.codegen.target.empty() ? device.properties().architecture : request.configuration.codegen.target;
+  d.mneme_version = MNEME_VERSION;
+  d.pipeline = describe_pipeline(request.configuration.passes, parts.kernel);
+  d.assembler = parts.code.assembler;
+  MNEME_ASSIGN(d.shape, request.configuration.launch_shape(session.instance()));
+  d.jit = parts.code.image.jit;
+  d.state = parts.code.state;
+  d.runs = request.configuration.execution.iterations;
+  return {};
+}
+
+Status trim_memory(Session& session, Parts& parts) {
+  const auto touched = session.find_touched_pages();
+  if (touched.status().code() == Code::device_fault)
+    return error(Code::device_fault,
+                 "finding the memory that the kernel touches: {}; with --whole nothing is left out, and it is not looked for",
+                 touched.status().message());
+  if (touched.ok())
+    parts.trimmed = trim(parts.recorded, *touched);
+  else
+    parts.description.kept = touched.status().message();
+  return {};
+}
+
+// Needs the session's device memory no longer than it takes.
+Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::function<void(const std::string&)>& progress) {
+  MNEME_ASSIGN(auto session, Session::prepare(request.database, request.static_hash, request.dynamic_hash, device));
+  Parts parts;
+  parts.kernel = session->kernel();
+  MNEME_ASSIGN(parts.recorded, request.database.load_instance(request.static_hash, request.dynamic_hash));
+  if (session->recorded_code() != nullptr) {
+    MNEME_ASSIGN(parts.accesses, ir::access_types(*session->recorded_code(), parts.kernel.name));
+  }
+  progress("compiling and running " + parts.kernel.demangled);
+  MNEME_ASSIGN(parts.code, session->compile_ahead(request.configuration));
+  Configuration once = request.configuration;
+  once.execution = {};
+  once.execution.iterations = 1;
+  once.verdict.mask = false;
+  const ReplayResult replayed = session->measure(once, parts.code);
+  if (!replayed.failure.ok()) return replayed.failure;
+  parts.verified = replayed.verified;
+  MNEME_ASSIGN(parts.recorded.instance.annotations, annotations_of(request.configuration, *session));
+  MNEME_TRY(describe(request, *session, device, parts));
+  parts.trimmed = untrimmed(parts.recorded);
+  if (request.memory == ProgramMemory::whole) {
+    parts.description.kept = "all was asked for";
+    return parts;
+  }
+  progress("finding the memory that it touches");
+  MNEME_TRY(trim_memory(*session, parts));
+  return parts;
+}
+
+// Names and types of all memory that the program has.
+Status name_pieces(Parts& parts) {
+  ProgramDescription& d = parts.description;
+  const RecordedInstance& recorded = parts.trimmed.recorded;
+  d.memory = parts.trimmed.memory;
+  d.left_out = parts.trimmed.left_out;
+  d.pieces.clear();
+  MNEME_ASSIGN(const MemoryPlan plan, plan_memory(parts.kernel, recorded.instance, recorded.prologue, recorded.epilogue));
+  MNEME_ASSIGN(const auto tolerated, resolve_tolerances({}, parts.kernel, recorded.instance, plan));
+  MNEME_ASSIGN(const std::vector<TypedRange> ranges,
+               typed_ranges_of(parts.kernel, recorded.instance, plan, tolerated, parts.accesses, {}));
+  for (const TypedRange& range : ranges)
+    d.pieces.push_back({range.where, plan.regions[range.region].prologue.address + Bytes(range.offset), range.size, range.type});
+  return {};
+}
+
+Status write(const ProgramRequest& request, ByteSpan runner, Parts& parts) {
+  MNEME_TRY(name_pieces(parts));
+  MNEME_ASSIGN(auto output, OutputFile::open(request.output));
+  ProgramWriter program(output->file());
+  MNEME_TRY(program.put_runner(runner));
+  const std::string description = encode_description(parts.description);
+  MNEME_TRY(program.put_description(std::as_bytes(std::span(description))));
+  MNEME_TRY(program.put_code(parts.code.image.bytes));
+  MNEME_TRY(program.put_archive(
+      [&](WritableFile& to) { return write_trimmed(request.database, parts.kernel, parts.trimmed.recorded, to); }));
+  MNEME_TRY(program.finish());
+  MNEME_TRY(output->finish());
+  using std::filesystem::perms;
+  std::error_code failure;
+  std::filesystem::permissions(request.output, perms::owner_exec | perms::group_exec | perms::others_exec,
+                               std::filesystem::perm_options::add, failure);
+  if (failure) return error(Code::io, "making {} executable: {}", request.output.string(), failure.message());
+  return {};
+}
+
+Result<bool> run_written(const Path& path, Device& device) {
+  MNEME_ASSIGN(auto program, ExportedProgram::open(path));
+  MNEME_ASSIGN(const ProgramRun run, program->run(device, 0));
+  return run.verified();
+}
+
+Result<ByteVector> read_runner(const Path& path) {
+  auto runner = FileSystem::posix().read(path);
+  if (!runner.ok()) return runner.status().with_context("the runner of exported programs, a part of Mneme's installation");
+  return runner;
+}
+
+}  // namespace
+
+Result<MadeProgram> make_program(const ProgramRequest& request, Device& device,
+                                 const std::function<void(const std::string&)>& progress) {
+  const auto tell = [&](const std::string& what) {
+    if (progress) progress(what);
+  };
+  if (is_special_file(request.output))
+    return error(Code::invalid_argument, "{} is no regular file, and a program is one", request.output.string());
+  MNEME_ASSIGN(const ByteVector runner, read_runner(request.runner));
+  MNEME_ASSIGN(Parts parts, prepare(request, device, tell));
+  tell("writing " + request.output.string());
+  MNEME_TRY(write(request, runner, parts));
+  tell("running " + request.output.string());
+  auto verified = run_written(request.output, device);
+  if (parts.trimmed.left_out != Bytes() && verified.ok() && *verified != parts.verified) {
+    parts.trimmed = untrimmed(parts.recorded);
+    parts.description.kept = "without what the kernel seems not to touch the launch ends otherwise";
+    MNEME_TRY(write(request, runner, parts));
+    verified = run_written(request.output, device);
+  }
+  MNEME_TRY(verified.status());
+  MNEME_ASSIGN(const Bytes size, FileSystem::posix().size(request.output));
+  return MadeProgram{std::move(parts.description), size, *verified};
+}
+
+}  // namespace mneme

@@ -1,0 +1,119 @@
+#include "mneme/reproducer/trim.h"
+
+#include <algorithm>
+#include <map>
+
+#include "mneme/store/archive.h"
+
+namespace mneme {
+namespace {
+
+Bytes bytes_of(const MemoryState& state) { return state.bytes(); }
+
+// Zeros of each size that pages have, by their digest.
+class ZeroPages {
+ public:
+  const Digest& of(Bytes size) {
+    const auto [at, made] = digests_.try_emplace(size.count);
+    if (made) at->second = digest_of(ByteVector(size.count));
+    return at->second;
+  }
+
+ private:
+  std::map<uint64_t, Digest> digests_;
+};
+
+// Returns how many bytes became zeros. Both moments have the region.
+Bytes empty_pages(Region& before, Region& after, const std::vector<bool>& touched, ZeroPages& zeros) {
+  Bytes emptied;
+  for (size_t i = 0; i < touched.size(); ++i) {
+    if (touched[i]) continue;
+    const Bytes size = page_extent(before.range(), i).size;
+    before.pages[i] = after.pages[i] = zeros.of(size);
+    emptied += size;
+  }
+  return emptied;
+}
+
+std::map<Digest, Bytes> pages_of(const RecordedInstance& recorded) {
+  std::map<Digest, Bytes> pages;
+  for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue})
+    for (const Region& region : state->regions)
+      for (size_t i = 0; i < region.pages.size(); ++i) pages.emplace(region.pages[i], page_extent(region.range(), i).size);
+  return pages;
+}
+
+Status put_page(ByteSpan content, const Digest& digest, ArchiveWriter& archive) {
+  StoredPage stored;
+  stored.bytes = store_page(content, digest, stored.page);
+  return archive.put_page(stored);
+}
+
+Status put_pages(const Database& database, const RecordedInstance& recorded, ArchiveWriter& archive) {
+  constexpr size_t kPagesAtOnce = 256;
+  std::vector<std::pair<Digest, ByteVector>> contents;
+  const auto flush = [&]() -> Status {
+    std::vector<PageRequest> requests;
+    for (auto& [digest, content] : contents) requests.push_back({digest, content});
+    MNEME_TRY(database.read_pages(requests));
+    for (const auto& [digest, content] : contents) MNEME_TRY(put_page(content, digest, archive));
+    contents.clear();
+    return {};
+  };
+  ZeroPages zeros;
+  for (const auto& [digest, size] : pages_of(recorded)) {
+    if (digest == zeros.of(size)) {
+      MNEME_TRY(put_page(ByteVector(size.count), digest, archive));
+      continue;
+    }
+    contents.emplace_back(digest, ByteVector(size.count));
+    if (contents.size() == kPagesAtOnce) MNEME_TRY(flush());
+  }
+  return flush();
+}
+
+}  // namespace
+
+TrimmedRecording untrimmed(const RecordedInstance& recorded) { return {recorded, bytes_of(recorded.prologue), Bytes()}; }
+
+TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPages& touched) {
+  TrimmedRecording trimmed{recorded, {}, {}};
+  MemoryState& before = trimmed.recorded.prologue;
+  MemoryState& after = trimmed.recorded.epilogue;
+  before.regions.clear();
+  after.regions.clear();
+  ZeroPages zeros;
+  for (size_t i = 0; i < recorded.prologue.regions.size(); ++i) {
+    Region prologue = recorded.prologue.regions[i], epilogue = recorded.epilogue.regions[i];
+    const bool any = std::find(touched[i].begin(), touched[i].end(), true) != touched[i].end();
+    if (!any && prologue.kind != Region::Kind::global) {
+      trimmed.left_out += prologue.size;
+      continue;
+    }
+    trimmed.left_out += empty_pages(prologue, epilogue, touched[i], zeros);
+    before.regions.push_back(std::move(prologue));
+    after.regions.push_back(std::move(epilogue));
+  }
+  std::erase_if(trimmed.recorded.instance.annotations, [&](const Annotation& annotation) {
+    return std::ranges::none_of(before.regions, [&](const Region& region) {
+      return region.address <= annotation.address && annotation.range().end() <= region.range().end();
+    });
+  });
+  trimmed.memory = bytes_of(recorded.prologue) - trimmed.left_out;
+  trimmed.recorded.instance.state_bytes = bytes_of(before);
+  return trimmed;
+}
+
+Status write_trimmed(const Database& database, const KernelRecord& kernel, const RecordedInstance& recorded, WritableFile& out) {
+  MNEME_ASSIGN(KernelDocument document, database.load_document(kernel.static_hash));
+  document.instances = {recorded.instance};
+  document.lists_instances = false;
+  ArchiveWriter archive(out, ArchivedCode::none);
+  MNEME_TRY(archive.begin({document}));
+  MNEME_TRY(archive.begin_kernel({document, {}, {}}));
+  MNEME_TRY(put_pages(database, recorded, archive));
+  MNEME_TRY(archive.put_instance(recorded));
+  return archive.finish();
+}
+
+}  // namespace mneme

@@ -1,0 +1,28 @@
+// Trimming: a recorded launch without the memory that it does not touch.
+#pragma once
+
+#include "mneme/base/status.h"
+#include "mneme/memory/memory_plan.h"
+#include "mneme/replay/session.h"
+#include "mneme/store/database.h"
+#include "mneme/store/recording_sink.h"
+
+namespace mneme {
+
+struct TrimmedRecording {
+  RecordedInstance recorded;
+  Bytes memory;    // that it has
+  Bytes left_out;  // that it had before and has no more
+};
+
+// The whole of it.
+TrimmedRecording untrimmed(const RecordedInstance& recorded);
+// Without the pages that are not touched. Regions of which no page is touched are left out, but globals; in others the pages that
+// are not touched become zeros, before the launch and after it. Annotations of what is left out go too. The dynamic hash stays,
+// as the name of the launch that it was.
+TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPages& touched);
+
+// Writes the recording as an archive without code. The pages are those of `database`, and zeros.
+Status write_trimmed(const Database& database, const KernelRecord& kernel, const RecordedInstance& recorded, WritableFile& out);
+
+}  // namespace mneme
