@@ -62,7 +62,7 @@ void print_help(const std::string& name) {
       fmt::format("usage: {} [--runs N] [--device N]\n\n"
                   "Runs one recorded launch of a kernel: restores its memory, launches it, compares what it leaves with what\n"
                   "was recorded, and times further launches.\n\n"
-                  "  --runs N    launches to time (0: none)\n"
+                  "  --runs N    launches to time (default: 10; 0: none)\n"
                   "  --device N  the device to run on, by its number (default: 0)\n\n"
                   "Exit status: 0 the memory is as recorded, 1 it is not, 2 the launch could not be run, or the command line\n"
                   "is wrong.\n",

@@ -53,7 +53,6 @@ Status describe(const ProgramRequest& request, const Session& session, const Dev
   MNEME_ASSIGN(d.shape, request.configuration.launch_shape(session.instance()));
   d.jit = parts.code.image.jit;
   d.state = parts.code.state;
-  d.runs = request.configuration.execution.iterations;
   return {};
 }
 
