@@ -53,6 +53,13 @@ uint64_t& count_of(MemoryView& view, Region::Kind kind) {
 
 }  // namespace
 
+std::string format_trimming(const Trimming& trimming) {
+  std::string of;
+  for (const Digest& hash : trimming.of) of += (of.empty() ? "" : ", ") + hash.hex();
+  return fmt::format("{} dropped, {} of memory that the launch does not touch; recorded as {}", plural(trimming.pages, "page"),
+                     trimming.bytes, of);
+}
+
 std::string plural(uint64_t count, std::string_view what) {
   std::string_view ending = what.ends_with("ch") ? "es" : "s";
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : ending);
@@ -349,6 +356,7 @@ json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const s
           {"annotations", annotations},
           {"memory_bytes", instance.state_bytes.count},
           {"memory_extent", to_string(instance.memory_extent)},
+          {"trimmed", instance.trimmed ? mneme::to_json(*instance.trimmed) : json()},
           {"disk_bytes", size ? json(size->total().count) : json()},
           {"device", instance.device_kind},
           {"device_name", instance.device_name},

@@ -25,6 +25,8 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
 // were not recorded by reason, and why recording ended early, null if it did not. Sizes are in bytes.
 nlohmann::json to_json(const RecordingReport& report, const RecordingOptions& options);
 
+// "12 pages dropped, 768.0 KiB of memory that the launch does not touch; recorded as 5f0c…"
+std::string format_trimming(const Trimming& trimming);
 // A count with its noun in the singular or plural: "1 launch", "2 launches".
 std::string plural(uint64_t count, std::string_view what);
 

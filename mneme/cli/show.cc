@@ -145,9 +145,11 @@ class ShowCommand : public Command {
         {"  extent", instance.memory_extent == MemoryExtent::all
                          ? "all: whatever the program had allocated"
                          : "reachable: what pointers lead to from the arguments and variables"},
+        {"  trimmed", instance.trimmed ? format_trimming(*instance.trimmed) : ""},
         {"  on disk", size ? fmt::format("{} (pages that others share included)", size->total()) : "damaged"},
         {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
                                    instance.mneme_version)}};
+    std::erase_if(rows, [](const std::vector<std::string>& row) { return row[1].empty(); });
     for (size_t i = 0; i < kernel.parameters.size(); ++i) {
       const Parameter& parameter = kernel.parameters[i];
       rows.push_back({"  argument", fmt::format("{} = {} ({})", parameter.name.empty() ? fmt::format("#{}", i) : parameter.name,

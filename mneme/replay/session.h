@@ -39,9 +39,12 @@
 #include "mneme/replay/result.h"
 #include "mneme/replay/run_watch.h"
 #include "mneme/store/database.h"
+#include "mneme/store/trim.h"
 #include "mneme/verify/verification.h"
 
 namespace mneme {
+
+class AccessNotes;
 
 // Code for a program, and what it assumes of launches there.
 struct ProgramCompilation {
@@ -60,6 +63,9 @@ class Session {
   static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
                                                   Device& device, const PrepareProgress& progress = {},
                                                   RecordedCopies copies = {});
+  // The same for a launch that the database does not list, such as a trimmed one. The kernel and the pages must be in it.
+  static Result<std::unique_ptr<Session>> prepare(const Database& database, RecordedInstance recorded, Device& device,
+                                                  const PrepareProgress& progress = {});
   ~Session();
 
   // Compiles, runs, verifies and times. Never fails as a call: what went wrong is in the result. After a device fault every
@@ -120,6 +126,12 @@ class Session {
   // fails.
   RaceReport find_races(const Configuration& configuration, const std::vector<TypedRange>& ranges);
 
+  // The pages of recorded memory that the recorded launch neither reads nor writes, by a run of code that notes its accesses.
+  // Left out is what no notes are taken of: variables that lie where the loader puts them, arrays, and memory that textures read.
+  // Called after a replay was right. unsupported: the accesses cannot be followed, or the kernel was recorded without IR;
+  // exhausted: the device has no room for the notes.
+  Result<std::vector<PagePlace>> find_untouched();
+
   // Makes the code as built, for the architecture of the program's, with what the configuration asks of the assembler, and
   // compares it with the program's; no such device is needed. unsupported: the configuration changes other things of the code, or
   // what was recorded allows no comparison; the message has the reason alone. Other failures: those of the compiler,
@@ -157,7 +169,9 @@ class Session {
   struct Kept;  // loaded code that later configurations may share
 
   Session(const Database& database, Device& device) : database_(database), device_(device) {}
-  Status load(const Digest& static_hash, const Digest& dynamic_hash);
+  Status load_kernel(const Digest& static_hash);
+  Status load(RecordedInstance recorded);
+  Status prepare_memory(std::chrono::steady_clock::time_point start, const PrepareProgress& progress, RecordedCopies copies);
 
   using Tolerated = std::vector<ToleratedRange>;
   using Runs = std::function<Status(const Loaded&, const Tolerated&, ReplayResult&)>;
@@ -223,6 +237,10 @@ class Session {
     Nanoseconds time{};
   };
   Result<RecordedRun> run_recorded(const Loaded& recorded, OutputMask* mask);
+  // Runs the recorded launch in code that makes `notes`. `time` is what it takes without.
+  Status run_noted(const AccessNotes& notes, Nanoseconds time);
+  // Whether no byte of this piece of the mapped memory, as an offset in a copy of it, is noted.
+  Result<bool> is_untouched(const AccessNotes& notes, uint64_t offset, Bytes size, ByteVector& room);
 
   const Database& database_;
   Device& device_;

@@ -180,18 +180,20 @@ CompileOptions Session::tracked_options() const {
   return options;
 }
 
+Status Session::run_noted(const AccessNotes& notes, Nanoseconds time) {
+  MNEME_ASSIGN(CompiledCode code, compile(tracked_options()));
+  MNEME_ASSIGN(Loaded tracked, load_code(code));
+  MNEME_TRY(notes.attach(*tracked.module, *stream_));
+  MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
+  ActivityScope tracking(Activity::tracking, kLongestFactor * time);
+  MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), memory_->parameters()));
+  return stream_->synchronize();
+}
+
 Result<std::unique_ptr<OutputMask>> Session::mask_candidates(Nanoseconds time) {
   auto notes = AccessNotes::create(device_, *stream_, plan_);
   if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
-  MNEME_ASSIGN(CompiledCode code, compile(tracked_options()));
-  MNEME_ASSIGN(Loaded tracked, load_code(code));
-  MNEME_TRY(notes->attach(*tracked.module, *stream_));
-  MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
-  {
-    ActivityScope tracking(Activity::tracking, kLongestFactor * time);
-    MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), memory_->parameters()));
-    MNEME_TRY(stream_->synchronize());
-  }
+  MNEME_TRY(run_noted(*notes, time));
   return OutputMask::create(device_, *stream_, plan_, memory_->expected(), notes->written(), notes->read());
 }
 

@@ -6,23 +6,40 @@ namespace mneme {
 
 Result<std::unique_ptr<Session>> Session::prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
                                                   Device& device, const PrepareProgress& progress, RecordedCopies copies) {
-  auto start = std::chrono::steady_clock::now();
+  const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Session> session(new Session(database, device));
-  MNEME_TRY(session->load(static_hash, dynamic_hash));
+  MNEME_TRY(session->load_kernel(static_hash));
+  MNEME_ASSIGN(RecordedInstance recorded, database.load_instance(static_hash, dynamic_hash));
+  MNEME_TRY(session->load(std::move(recorded)));
+  MNEME_TRY(session->prepare_memory(start, progress, std::move(copies)));
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::prepare(const Database& database, RecordedInstance recorded, Device& device,
+                                                  const PrepareProgress& progress) {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<Session> session(new Session(database, device));
+  MNEME_TRY(session->load_kernel(recorded.instance.static_hash));
+  MNEME_TRY(session->load(std::move(recorded)));
+  MNEME_TRY(session->prepare_memory(start, progress, {}));
+  return session;
+}
+
+Status Session::prepare_memory(std::chrono::steady_clock::time_point start, const PrepareProgress& progress,
+                               RecordedCopies copies) {
   const Nanoseconds loading_time = std::chrono::steady_clock::now() - start;
   {
     ActivityScope loading(Activity::loading);
-    MNEME_ASSIGN(session->stream_, device.create_stream());
+    MNEME_ASSIGN(stream_, device_.create_stream());
   }
-  session->measurer_ = std::make_unique<Measurer>(device, *session->stream_);
-  if (!copies.no_mask.empty()) session->why_no_mask_ = Status(Code::unsupported, copies.no_mask);
-  MNEME_ASSIGN(session->memory_, PreparedMemory::create(database, session->instance_, session->plan_, device, *session->stream_,
-                                                        progress, std::move(copies)));
-  const PreparationTimes& times = session->memory_->times();
-  session->session_times_ = {
+  measurer_ = std::make_unique<Measurer>(device_, *stream_);
+  if (!copies.no_mask.empty()) why_no_mask_ = Status(Code::unsupported, copies.no_mask);
+  MNEME_ASSIGN(memory_, PreparedMemory::create(database_, instance_, plan_, device_, *stream_, progress, std::move(copies)));
+  const PreparationTimes& times = memory_->times();
+  session_times_ = {
       {"recording", loading_time}, {"addresses", times.addresses}, {"read", times.reading}, {"upload", times.copying}};
-  session->prepare_time_ = std::chrono::steady_clock::now() - start;
-  return session;
+  prepare_time_ = std::chrono::steady_clock::now() - start;
+  return {};
 }
 
 // What is running may use modules that the session keeps.
@@ -31,10 +48,12 @@ Session::~Session() {
     Status ignored = stream_->synchronize();
 }
 
-Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
+Status Session::load_kernel(const Digest& static_hash) {
   MNEME_ASSIGN(kernel_, database_.load_kernel(static_hash));
-  MNEME_TRY(check_device(kernel_, device_.properties().kind));
-  MNEME_ASSIGN(auto recorded, database_.load_instance(static_hash, dynamic_hash));
+  return check_device(kernel_, device_.properties().kind);
+}
+
+Status Session::load(RecordedInstance recorded) {
   instance_ = std::move(recorded.instance);
   MNEME_ASSIGN(plan_, plan_memory(kernel_, instance_, recorded.prologue, recorded.epilogue));
   map_spans(plan_, device_.properties().allocation_granularity);

@@ -29,6 +29,8 @@ inline constexpr FormatVersion kFormatVersion{5, 0};
 inline constexpr FormatVersion kOutsideMemoryVersion{4, 0};
 // Of a kernel without IR, and of a list with a launch in clusters.
 inline constexpr FormatVersion kCodeLevelVersion{3, 1};
+// Of a list with a trimmed instance. A reader of version 2 replays it, and does not know that it is one.
+inline constexpr FormatVersion kTrimmedVersion{2, 4};
 // Of every other file. A reader of version 2 can use it.
 inline constexpr FormatVersion kCommonVersion{2, 3};
 // incompatible, naming both versions, unless a file of this version can be read.

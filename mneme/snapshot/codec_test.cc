@@ -55,6 +55,7 @@ KernelDocument kernel_document() {
   instance.recorded_time = RecordedTime{"cupti_activity", 1250.5, 3, 1000, 1100.25};
   instance.attributes = {{"programmatic_stream_serialization", "1"}};
   instance.shape_launches = ShapeLaunches{12, 13203.0};
+  instance.trimmed = Trimming{{digest_of(ByteVector(3))}, 12, Bytes(700000)};
   document.instances = {instance};
   return document;
 }
@@ -286,6 +287,22 @@ TEST(KernelCodec, ShapeLaunchesAreSinceVersion22) {
   EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
 }
 
+TEST(KernelCodec, TrimmedInstancesAreSinceVersion24) {
+  const auto trimmed = [](json& j) -> json& { return j["instances"][0]["trimmed"]; };
+  EXPECT_EQ(refusal([&](json& j) { trimmed(j).erase("pages"); }),
+            "corrupt: k.json: /instances/0/trimmed: the key 'pages' is missing");
+  EXPECT_EQ(refusal([&](json& j) { trimmed(j)["of"][0] = "0123"; }),
+            "corrupt: k.json: /instances/0/trimmed/of/0: a hash of 32 hexadecimal digits expected");
+  EXPECT_EQ(refusal([&](json& j) { trimmed(j)["of"][0] = 7; }),
+            "corrupt: k.json: /instances/0/trimmed/of/0: a hash of 32 hexadecimal digits expected");
+  EXPECT_EQ(refusal([&](json& j) { trimmed(j)["of"] = json::array(); }),
+            "corrupt: k.json: /instances/0/trimmed/of: a hash expected");
+  KernelDocument document = kernel_document();
+  document.lists_instances = true;
+  document.instances[0].trimmed.reset();
+  EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
+}
+
 // The recorder writes names that a program, a file system or a driver has made.
 TEST(KernelCodec, NamesMayHoldAnyByte) {
   KernelDocument document = kernel_document();
@@ -372,6 +389,8 @@ TEST(InstanceListCodec, RoundTrip) {
     EXPECT_EQ(*read, header);
   }
   InstanceRecord clustered = document.instances[0];
+  EXPECT_EQ(version_of(clustered), kTrimmedVersion);
+  clustered.trimmed.reset();
   EXPECT_EQ(version_of(clustered), kCommonVersion);
   clustered.cluster = {2, 1, 1};
   EXPECT_EQ(version_of(clustered), kCodeLevelVersion) << "a reader that does not know clusters would launch another kernel";

@@ -125,6 +125,7 @@ json to_json(const InstanceRecord& i) {
   if (i.cluster != kNoCluster) instance["cluster"] = extents(i.cluster);
   if (!i.attributes.empty()) instance["attributes"] = i.attributes;
   if (i.shape_launches) instance["shape_launches"] = to_json(*i.shape_launches);
+  if (i.trimmed) instance["trimmed"] = to_json(*i.trimmed);
   return instance;
 }
 
@@ -154,6 +155,10 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   MNEME_TRY(read_annotations(at, out.annotations));
   MNEME_TRY(read_launch_attributes(at, out));
   MNEME_TRY(read_memory_extent(at, out.memory_extent));
+  if (at.value().contains("trimmed")) {  // since version 2.4
+    MNEME_ASSIGN(JsonCursor trimmed, at.member("trimmed"));
+    MNEME_TRY(read_trimming(trimmed, out.trimmed.emplace()));
+  }
   if (at.value().contains("recorded_time")) {
     MNEME_ASSIGN(JsonCursor time, at.member("recorded_time"));
     MNEME_TRY(read_recorded_time(time, out.recorded_time.emplace()));
@@ -214,7 +219,8 @@ Result<ArchiveHeader> decode_archive_header(std::string_view text, const std::st
 }
 
 FormatVersion version_of(const InstanceRecord& instance) {
-  return instance.cluster == kNoCluster ? kCommonVersion : kCodeLevelVersion;
+  if (instance.cluster != kNoCluster) return kCodeLevelVersion;
+  return instance.trimmed ? kTrimmedVersion : kCommonVersion;
 }
 
 std::string encode_instance(const InstanceRecord& instance) {

@@ -20,6 +20,7 @@
 #include "mneme/snapshot/recorded_time.h"
 #include "mneme/snapshot/shape_launches.h"
 #include "mneme/snapshot/tolerance.h"
+#include "mneme/snapshot/trimming.h"
 
 namespace mneme {
 
@@ -156,6 +157,7 @@ struct InstanceRecord {
   // "device" is which of the program's devices it ran on, if not the first.
   std::map<std::string, std::string> attributes;
   MemoryExtent memory_extent = MemoryExtent::all;  // as were all recordings of before version 2.3
+  std::optional<Trimming> trimmed;                 // nothing: all pages are as recorded
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 

@@ -80,7 +80,7 @@ TEST(CodeLevel, FindsAnImageByItsKind) {
 TEST(DynamicHash, EveryMemberCountsThatMakesTheLaunch) {
   const std::set<std::string> of_the_record = {"dynamic_hash", "device_kind",    "device_name",   "space_base",  "space_size",
                                                "state_bytes",  "recorded_at",    "mneme_version", "annotations", "recorded_time",
-                                               "attributes",   "shape_launches", "memory_extent"};
+                                               "attributes",   "shape_launches", "memory_extent", "trimmed"};
   InstanceRecord instance;
   instance.parameters = ByteVector(8);
   instance.annotations = {{DevicePtr(0x10000), Bytes(4), "", {}}};

@@ -51,7 +51,12 @@ void check_corpus(const Path& directory) {
   EXPECT_EQ(unrelated == 0, directory.filename() == "2.3" || directory.filename() == "3.1");
   const bool has_textures = directory.filename() == "5.0";
   ASSERT_EQ(recorded->prologue.regions.size(), unrelated + (has_textures ? 4 : 3));
-  if (unrelated != 0) EXPECT_EQ(ints_of(*database, recorded->prologue.regions[0])[24], 0x07070707);
+  const bool is_trimmed = directory.filename() == "2.4";
+  EXPECT_EQ(instance.trimmed.has_value(), is_trimmed);
+  if (is_trimmed)
+    EXPECT_EQ(*instance.trimmed, (Trimming{{*Digest::from_hex("59779c44a50d4083720688bc55d52bf9")}, 1, Bytes(100)}));
+  if (unrelated != 0)
+    EXPECT_EQ(ints_of(*database, recorded->prologue.regions[0])[24], static_cast<int>(is_trimmed ? 0xa7a7a7a7 : 0x07070707));
   const Region &data = recorded->prologue.regions[unrelated], &data_after = recorded->epilogue.regions[unrelated];
   auto before = ints_of(*database, data), after = ints_of(*database, data_after);
   ASSERT_EQ(before.size(), 40000u);
@@ -112,8 +117,10 @@ TEST(Corpora, EveryVersionStaysReadable) {
 TEST(Corpora, TheVersionThatIsWrittenHasOne) {
   Path current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", kFormatVersion.major, kFormatVersion.minor);
   EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
-  current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", kCommonVersion.major, kCommonVersion.minor);
-  EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
+  for (const FormatVersion version : {kCommonVersion, kTrimmedVersion}) {
+    current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", version.major, version.minor);
+    EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
+  }
 }
 
 }  // namespace

@@ -323,14 +323,15 @@ Status Database::send(const std::vector<KernelDocument>& kernels, RecordingSink&
 }
 
 Result<InstanceSize> Database::instance_size(const Digest& static_hash, const Digest& dynamic_hash) const {
-  MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, static_hash, dynamic_hash));
-  MNEME_ASSIGN(StateDocument epilogue, impl_->load_state(Moment::epilogue, static_hash, dynamic_hash));
-  impl_->store.expect(prologue.packs);
-  impl_->store.expect(epilogue.packs);
-  RecordedInstance recorded{{}, std::move(prologue.state), std::move(epilogue.state)};
-  recorded.instance.static_hash = static_hash;
-  recorded.instance.dynamic_hash = dynamic_hash;
+  MNEME_ASSIGN(const RecordedInstance recorded, load_instance(static_hash, dynamic_hash));
   return instance_size(recorded);
+}
+
+Bytes Database::stored_pages(const RecordedInstance& recorded) const {
+  Bytes sum;
+  for (const PageOfState& each : pages_of(recorded))
+    if (const auto page = impl_->store.find(each.digest); page.ok()) sum += Bytes(page->stored);
+  return sum;
 }
 
 Result<InstanceSize> Database::instance_size(const RecordedInstance& recorded) const {
@@ -421,15 +422,17 @@ Result<bool> Database::has_instance(const Digest& static_hash, const Digest& dyn
   impl_->notice_removals();
   if (!impl_->files.exists(impl_->path_of(kernel_file_name(static_hash)))) return false;
   MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));
-  bool is_listed = std::any_of(document.instances.begin(), document.instances.end(),
-                               [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+  std::optional<Digest> listed;
+  if (std::any_of(document.instances.begin(), document.instances.end(),
+                  [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; }))
+    listed = dynamic_hash;
   if (!document.lists_instances) {
     // Without its list a kernel has no instances until the next one is recorded.
     if (!impl_->files.exists(impl_->path_of(list_file_name(static_hash)))) return false;
     MNEME_ASSIGN(auto list, impl_->open_list(document.kernel));
-    is_listed = list->contains(dynamic_hash);
+    listed = list->name_of(dynamic_hash);
   }
-  return is_listed && impl_->check_files(document, dynamic_hash).ok();
+  return listed && impl_->check_files(document, *listed).ok();
 }
 
 }  // namespace mneme

@@ -83,6 +83,7 @@ class Database {
   Result<ByteVector> load_image(const CodeImageRecord& image) const;
   // The same for the first image of a kind. not_found: the kernel was recorded without one.
   Result<ByteVector> load_image(const KernelRecord& kernel, CodeImageRecord::Kind kind) const;
+  // One that was trimmed is found by the hash that it was recorded with, too; so it is by all that take a dynamic hash here.
   Result<RecordedInstance> load_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
 
   // The memory of an instance that was listed.
@@ -96,6 +97,8 @@ class Database {
 
   Result<InstanceSize> instance_size(const Digest& static_hash, const Digest& dynamic_hash) const;
   Result<InstanceSize> instance_size(const RecordedInstance& recorded) const;
+  // The stored size of the pages that both states name, each once. One that is not stored counts as nothing.
+  Bytes stored_pages(const RecordedInstance& recorded) const;
   // Reads everything that belongs to an instance, the IR and the images included, and checks it.
   Status check_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
   // Reads and checks every file of the database. What is damaged, and what no instance needs, is told; with Deed::remove it is
@@ -121,6 +124,8 @@ class Database {
   Status set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times);
   // Likewise of how often their shapes ran.
   Status set_shape_launches(const Digest& static_hash, const std::map<Digest, ShapeLaunches>& launches);
+  // Says of a trimmed instance that it stands for launches that were recorded with these dynamic hashes, too.
+  Status add_trimmed(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Digest>& of);
   // Gives a kernel that was recorded without IR the IR that was found of it later: writes the bitcode, and then the kernel's JSON
   // with what `kernel` says, whose level must be ir. Instances and images stay. Does nothing where the kernel has whole IR
   // already. not_found: there is no such kernel. invalid_argument: `kernel` is not of the level ir, or its parameters are of
@@ -143,8 +148,9 @@ class Database {
 
  private:
   friend class DatabasePublication;
-  Status change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
-                          const std::function<void(InstanceRecord&)>& change);
+  // What is to change of the instance that was asked for by this hash.
+  using ChangeInstance = std::function<void(const Digest& dynamic_hash, InstanceRecord& instance)>;
+  Status change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes, const ChangeInstance& change);
   explicit Database(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -74,8 +74,8 @@ struct Database::Impl {
   Status begin_removal();
   Status unlist(const KernelDocument& rest);
   enum class Change { compare, write };
-  Result<bool> change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
-                      const std::function<void(InstanceRecord&)>& change, Change what);
+  Result<bool> change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes, const ChangeInstance& change,
+                      Change what);
 
   const Path directory;
   FileSystem& files;

@@ -17,6 +17,7 @@ Status refusal(const ImportedInstance& instance, const Path& database) {
 }
 
 std::string difference_between(const RecordedInstance& a, const RecordedInstance& b) {
+  if (a.instance.dynamic_hash != b.instance.dynamic_hash) return "what they keep of the memory: one of them was trimmed";
   InstanceRecord launch = a.instance;
   launch.annotations = b.instance.annotations;
   launch.device_kind = b.instance.device_kind;
@@ -25,6 +26,7 @@ std::string difference_between(const RecordedInstance& a, const RecordedInstance
   launch.mneme_version = b.instance.mneme_version;
   launch.recorded_time = b.instance.recorded_time;
   launch.shape_launches = b.instance.shape_launches;
+  launch.trimmed = b.instance.trimmed;
   if (launch != b.instance) return "the launch";
   if (a.prologue != b.prologue) return "the memory before the launch";
   if (a.epilogue != b.epilogue) return "the memory after the launch";

@@ -115,6 +115,7 @@ Status InstanceList::refresh() {
   // For the first time, or because another file has taken the place of the one that was read.
   header_ = {};
   places_.clear();
+  trimmed_.clear();
   return read_new();
 }
 
@@ -127,6 +128,7 @@ Status InstanceList::read_new() {
   MNEME_TRY(each_line(part.lines, from, path_.string(), [&](std::string_view line, uint64_t offset) -> Status {
     MNEME_ASSIGN(const InstanceRecord instance, decode_instance(line, kernel_, path_.string(), offset));
     places_[instance.dynamic_hash] = {offset, line.size()};
+    note_trimmed(instance);
     ++lines;
     return {};
   }));
@@ -140,9 +142,16 @@ size_t InstanceList::size() const {
   return places_.size();
 }
 
-bool InstanceList::contains(const Digest& dynamic_hash) const {
+void InstanceList::note_trimmed(const InstanceRecord& instance) {
+  if (instance.trimmed)
+    for (const Digest& of : instance.trimmed->of) trimmed_[of] = instance.dynamic_hash;
+}
+
+std::optional<Digest> InstanceList::name_of(const Digest& dynamic_hash) const {
   std::lock_guard lock(mutex_);
-  return places_.contains(dynamic_hash);
+  if (places_.contains(dynamic_hash)) return dynamic_hash;
+  const auto trimmed = trimmed_.find(dynamic_hash);
+  return trimmed == trimmed_.end() ? std::nullopt : std::optional(trimmed->second);
 }
 
 Result<std::optional<InstanceRecord>> InstanceList::find(const Digest& dynamic_hash) const {
@@ -150,6 +159,8 @@ Result<std::optional<InstanceRecord>> InstanceList::find(const Digest& dynamic_h
   {
     std::lock_guard lock(mutex_);
     auto found = places_.find(dynamic_hash);
+    if (const auto trimmed = trimmed_.find(dynamic_hash); found == places_.end() && trimmed != trimmed_.end())
+      found = places_.find(trimmed->second);
     if (found == places_.end()) return std::optional<InstanceRecord>();
     place = found->second;
   }
@@ -181,6 +192,7 @@ Status InstanceList::append(const std::vector<InstanceRecord>& instances) {
   MNEME_TRY(file->sync());
   header_ = header;
   for (const auto& [hash, place] : added) places_[hash] = place;
+  for (const InstanceRecord& instance : instances) note_trimmed(instance);
   return {};
 }
 

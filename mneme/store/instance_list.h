@@ -36,7 +36,9 @@ class InstanceList {
   Status refresh();
   // What the list held at the last refresh().
   size_t size() const;
-  bool contains(const Digest& dynamic_hash) const;
+  // The hash by which the list has an instance: its own, or that of the trimmed instance that has taken its place. Nothing: it
+  // has neither.
+  std::optional<Digest> name_of(const Digest& dynamic_hash) const;
   // Nothing when there is no such instance.
   Result<std::optional<InstanceRecord>> find(const Digest& dynamic_hash) const;
 
@@ -54,7 +56,8 @@ class InstanceList {
   };
   Result<Part> read_from(uint64_t offset) const;
   Result<Part> try_read_from(uint64_t offset) const;
-  Status read_new();  // under the mutex
+  Status read_new();                                  // under the mutex
+  void note_trimmed(const InstanceRecord& instance);  // likewise
 
   const Path path_;
   const KernelRecord kernel_;
@@ -63,6 +66,7 @@ class InstanceList {
   mutable std::mutex mutex_;
   InstanceListHeader header_;  // as of the last refresh; `bytes` is 0 before the first one
   std::unordered_map<Digest, Place> places_;
+  std::unordered_map<Digest, Digest> trimmed_;  // by the hashes that launches were recorded with, those of trimmed instances
 };
 
 }  // namespace mneme

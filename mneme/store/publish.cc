@@ -64,7 +64,7 @@ Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& 
   }
   if (list) {
     MNEME_ASSIGN(std::optional<InstanceRecord> there, list->find(recording.instance.dynamic_hash));
-    if (!there)
+    if (!there || there->dynamic_hash != recording.instance.dynamic_hash)
       listed.lines = {recording.instance};
     else if (there->annotations != recording.instance.annotations)
       listed.lines = {*there}, listed.lines[0].annotations = recording.instance.annotations;
@@ -138,17 +138,27 @@ Status Database::Impl::list_instance(const Recording& recording, ImageFiles& ima
 
 Status Database::set_annotations(const Digest& static_hash, const Digest& dynamic_hash,
                                  const std::vector<Annotation>& annotations) {
-  return change_instances(static_hash, {dynamic_hash}, [&](InstanceRecord& instance) { instance.annotations = annotations; });
+  return change_instances(static_hash, {dynamic_hash},
+                          [&](const Digest&, InstanceRecord& instance) { instance.annotations = annotations; });
 }
 
 Status Database::set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times) {
   return change_instances(static_hash, keys_of(times),
-                          [&](InstanceRecord& instance) { instance.recorded_time = times.at(instance.dynamic_hash); });
+                          [&](const Digest& hash, InstanceRecord& instance) { instance.recorded_time = times.at(hash); });
 }
 
 Status Database::set_shape_launches(const Digest& static_hash, const std::map<Digest, ShapeLaunches>& launches) {
   return change_instances(static_hash, keys_of(launches),
-                          [&](InstanceRecord& instance) { instance.shape_launches = launches.at(instance.dynamic_hash); });
+                          [&](const Digest& hash, InstanceRecord& instance) { instance.shape_launches = launches.at(hash); });
+}
+
+Status Database::add_trimmed(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Digest>& of) {
+  return change_instances(static_hash, {dynamic_hash}, [&](const Digest&, InstanceRecord& instance) {
+    if (!instance.trimmed) return;
+    std::vector<Digest>& all = instance.trimmed->of;
+    for (const Digest& hash : of)
+      if (std::find(all.begin(), all.end(), hash) == all.end()) all.push_back(hash);
+  });
 }
 
 Status Database::add_ir(const KernelRecord& kernel, ByteSpan bitcode) {
@@ -172,7 +182,7 @@ Status Database::add_ir(const KernelRecord& kernel, ByteSpan bitcode) {
 }
 
 Status Database::change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
-                                  const std::function<void(InstanceRecord&)>& change) {
+                                  const ChangeInstance& change) {
   // Most often nothing is to be changed, for which nobody need wait.
   MNEME_ASSIGN(bool differs, impl_->change(static_hash, dynamic_hashes, change, Impl::Change::compare));
   if (!differs) return {};
@@ -182,7 +192,7 @@ Status Database::change_instances(const Digest& static_hash, const std::vector<D
 
 // Whether there was anything to change. not_found: an instance is not there; those that are have been changed.
 Result<bool> Database::Impl::change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
-                                    const std::function<void(InstanceRecord&)>& change, Change what) {
+                                    const ChangeInstance& change, Change what) {
   MNEME_ASSIGN(KernelDocument document, load_head(static_hash));
   std::shared_ptr<InstanceList> list;
   if (!document.lists_instances) {
@@ -204,7 +214,7 @@ Result<bool> Database::Impl::change(const Digest& static_hash, const std::vector
       continue;
     }
     const InstanceRecord before = *there;
-    change(*there);
+    change(dynamic_hash, *there);
     if (*there == before) continue;
     if (!list) *inside = *there;
     changed.push_back(std::move(*there));

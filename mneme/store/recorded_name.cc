@@ -214,11 +214,20 @@ Result<size_t> choose_kernel(const Listing& listing, const Path& database, std::
                kernel_lines(listing.kernels, all_places(listing.kernels.size())));
 }
 
+bool was_recorded_as(const InstanceRecord& instance, std::string_view first_digits) {
+  if (!instance.trimmed) return false;
+  const std::vector<Digest>& of = instance.trimmed->of;
+  return std::any_of(of.begin(), of.end(), [&](const Digest& hash) { return hash.hex().starts_with(first_digits); });
+}
+
 Result<Digest> find_instance(const KernelDocument& kernel, std::string_view first_digits) {
   const std::string digits = lower(first_digits), name = shown(kernel.kernel.demangled);
   std::vector<size_t> matching;
   for (size_t i = 0; i < kernel.instances.size(); ++i)
     if (kernel.instances[i].dynamic_hash.hex().starts_with(digits)) matching.push_back(i);
+  if (matching.empty() && !digits.empty())
+    for (size_t i = 0; i < kernel.instances.size(); ++i)
+      if (was_recorded_as(kernel.instances[i], digits)) matching.push_back(i);
   if (matching.size() == 1) return kernel.instances[matching[0]].dynamic_hash;
   if (kernel.instances.empty()) return error(Code::not_found, "{} has no recorded instance", name);
   const std::string all = instance_lines(kernel, all_places(kernel.instances.size()));

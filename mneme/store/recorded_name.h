@@ -37,7 +37,11 @@ std::vector<size_t> find_kernels(const std::vector<KernelDocument>& kernels, std
 // corrupt: it fits none, and some kernels could not be read.
 Result<size_t> choose_kernel(const Listing& listing, const Path& database, std::string_view name);
 
-// The instance whose dynamic hash begins with these digits; without digits, the only one. not_found: none begins so, or several
+// Whether the instance was trimmed, and recorded with a dynamic hash that begins with these digits.
+bool was_recorded_as(const InstanceRecord& instance, std::string_view first_digits);
+
+// The instance whose dynamic hash begins with these digits; without digits, the only one. Where none begins so, one that
+// was recorded as such. not_found: none begins so, or several
 // do. invalid_argument: there are no digits and several instances. The message lists the instances to choose from.
 Result<Digest> find_instance(const KernelDocument& kernel, std::string_view first_digits);
 // The instances with these numbers, each once. not_found: the kernel has no instance of a number; the message says how many it

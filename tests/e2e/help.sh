@@ -37,7 +37,7 @@ done
 # In the order of a first session; each kind of command where what it needs is there.
 export XDG_CACHE_HOME=$PWD/cache HOME=$PWD/home MNEME_LOG=warning
 mkdir -p home/.zfunc home/.config/fish/completions
-for command in doctor config run profile record ls show replay diff check ir sweep deploy export import copy move fsck clean cache completion; do
+for command in doctor config run profile record ls show replay diff check ir sweep deploy export import copy move fsck trim clean cache completion; do
   grep -qx "$command" <<<"$commands" || fail "there is no $command"
   while read -r line; do
     # What differs on purpose is a result too.

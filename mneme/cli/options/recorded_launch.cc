@@ -21,12 +21,14 @@ bool looks_like_pipeline(const std::string& word) {
 Result<std::pair<Digest, Digest>> find_instance(const ChosenRecordings& all, const std::string& first_digits) {
   std::vector<std::pair<Digest, Digest>> found;
   std::string names;
-  for (const KernelDocument& document : all.kernels)
-    for (const InstanceRecord& instance : document.instances)
-      if (instance.dynamic_hash.hex().starts_with(first_digits)) {
-        found.emplace_back(instance.static_hash, instance.dynamic_hash);
-        names += fmt::format("\n  {} of {}", instance.dynamic_hash.hex(), shown(document.kernel.demangled));
-      }
+  for (const bool trimmed : {false, true})
+    for (const KernelDocument& document : all.kernels)
+      for (const InstanceRecord& instance : document.instances)
+        if (trimmed ? found.empty() && was_recorded_as(instance, first_digits)
+                    : instance.dynamic_hash.hex().starts_with(first_digits)) {
+          found.emplace_back(instance.static_hash, instance.dynamic_hash);
+          names += fmt::format("\n  {} of {}", instance.dynamic_hash.hex(), shown(document.kernel.demangled));
+        }
   if (found.empty() && !all.damaged.empty()) return all.damaged.front();
   if (found.empty())
     return error(Code::not_found, "no instance in {} begins with '{}': `mneme ls` lists them", all.database.directory().string(),

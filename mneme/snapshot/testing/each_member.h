@@ -91,11 +91,18 @@ inline void change_each(ShapeLaunches& value, const SeeMember& see) {
   change(total, 7.0, "total", see);
 }
 
+inline void change_each(Trimming& value, const SeeMember& see) {
+  auto& [of, pages, bytes] = value;
+  change(of, {digest_of(ByteVector(1)), digest_of(ByteVector(2))}, "of", see);
+  change(pages, 7u, "pages", see);
+  change(bytes, Bytes(7), "bytes", see);
+}
+
 // All but the static hash, which is the kernel's.
 inline void change_each(InstanceRecord& value, const SeeMember& see) {
   auto& [static_hash, dynamic_hash, grid, block, dynamic_shared_memory, cooperative, parameters, device_kind, device_name,
          space_base, space_size, state_bytes, recorded_at, mneme_version, annotations, recorded_time, shape_launches, cluster,
-         attributes, memory_extent] = value;
+         attributes, memory_extent, trimmed] = value;
   change(dynamic_hash, digest_of(ByteVector(1)), "dynamic_hash", see);
   change_each(grid, within("grid", see));
   change_each(block, within("block", see));
@@ -116,6 +123,8 @@ inline void change_each(InstanceRecord& value, const SeeMember& see) {
   change(cluster, Dim3{2, 1, 1}, "cluster", see);
   change(attributes, {{"priority", "-1"}}, "attributes", see);
   change(memory_extent, MemoryExtent::reachable, "memory_extent", see);
+  change(trimmed, std::nullopt, "trimmed", see);
+  if (trimmed) change_each(*trimmed, within("trimmed", see));
   change(shape_launches, std::nullopt, "shape_launches", see);
   if (shape_launches) change_each(*shape_launches, within("shape_launches", see));
 }
