@@ -11,6 +11,8 @@
 #include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/tuned_text.h"
+#include "mneme/deploy/explain.h"
+#include "mneme/sweep/folder.h"
 
 namespace mneme::cli {
 namespace {
@@ -31,6 +33,12 @@ class DeployCommand : public Command {
         ->type_name("FILE")
         ->excludes(results)
         ->excludes(output);
+    app.add_flag(
+           "--explain", explain_,
+           "deploy nothing, and print what each thing of what was found is worth, and what to write for it in the source: it is "
+           "taken back alone, and the rest is measured in turn with all of it and with the launch as recorded. "
+           "RESULTS/explained.json has the same for `mneme report`")
+        ->excludes(output);
     guard_.declare(app);
     app.footer(
         "Each winner is compiled as in its search, replayed on the recorded launches, and written where it is right. What no "
@@ -43,6 +51,13 @@ class DeployCommand : public Command {
 
   int run() override {
     if (!show_.empty()) return show();
+    if (explain_ && !results_.empty())
+      return guard_.run(
+          [&]() -> Outcome {
+            auto outcome = explain_all();
+            return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
+          },
+          [](const Status&) { return Outcome{"", kExitCannotRun}; });
     if (results_.empty() || output_.empty())
       return report_usage("deploy", "name folders of results and the file to write: mneme deploy RESULTS -o app.tuned");
     return guard_.run(
@@ -83,9 +98,31 @@ class DeployCommand : public Command {
     return Outcome{text, kExitDeployed};
   }
 
+  Result<Outcome> explain_all() {
+    std::string text;
+    int exit_status = kExitDeployed;
+    for (const std::string& folder : results_) {
+      MNEME_ASSIGN(const FoundConfiguration found, read_found(folder));
+      const auto explained = [&]() -> Result<std::vector<Explanation>> {
+        DivertedOutput diverted;
+        Progress line;
+        MNEME_ASSIGN(const auto device, Device::open(found.device));
+        return explain(found, *device, [&](const std::string& stage) { line.stage(stage); });
+      }();
+      MNEME_TRY(explained.status());
+      for (const Explanation& one : *explained) {
+        text += shown_lines(describe(one));
+        if (!one.failure.ok()) exit_status = kExitNothingDeployed;
+      }
+      const std::string json = to_text(to_json(*explained, found.configuration));
+      MNEME_TRY(write_output_file(ResultsFolder{folder}.explained(), std::as_bytes(std::span(json))));
+    }
+    return Outcome{text, exit_status};
+  }
+
   std::vector<std::string> results_;
   std::string output_, show_;
-  bool unconfirmed_ = false;
+  bool unconfirmed_ = false, explain_ = false;
   Guard guard_;
 };
 

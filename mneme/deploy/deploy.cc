@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "mneme/deploy/conditions.h"
+#include "mneme/deploy/in_turn.h"
 #include "mneme/device/backend.h"
 #include "mneme/ir/block_use.h"
 #include "mneme/measure/time_statistics.h"
@@ -20,24 +21,8 @@
 namespace mneme {
 namespace {
 
-// As `mneme tune` confirms, and the quantile of Student's distribution for one degree of freedom less.
-constexpr unsigned kRounds = 7;
+// The quantile of Student's distribution for one degree of freedom less than there are rounds.
 constexpr double kStudent = 2.447;
-
-// The launch as recorded, judged and timed as the found configuration is.
-Configuration baseline_of(const Configuration& found) {
-  Configuration baseline;
-  baseline.execution = found.execution;
-  baseline.tolerance = found.tolerance;
-  baseline.verdict = found.verdict;
-  return baseline;
-}
-
-Result<double> median_of(const ReplayResult& result) {
-  MNEME_TRY(result.failure);
-  if (!result.verified) return error(Code::unsupported, "not verified: {}", describe_wrong(result));
-  return statistics_of(result.exec_time).median.count();
-}
 
 // "580.95.05"; empty where there is no such driver, or the device needs none.
 std::string driver_version(DeviceKind kind) {
@@ -99,7 +84,7 @@ class InstanceDeployment {
       times.push_back(time);
       return {};
     };
-    for (unsigned round = 0; round < kRounds; ++round) {
+    for (unsigned round = 0; round < kRoundsInTurn; ++round) {
       if (round % 2 == 0) MNEME_TRY(measure(recorded, recorded_code, before));
       MNEME_TRY(measure(found_.configuration, made.code, after));
       if (round % 2 != 0) MNEME_TRY(measure(recorded, recorded_code, before));
@@ -150,6 +135,20 @@ class InstanceDeployment {
 };
 
 }  // namespace
+
+Configuration baseline_of(const Configuration& found) {
+  Configuration baseline;
+  baseline.execution = found.execution;
+  baseline.tolerance = found.tolerance;
+  baseline.verdict = found.verdict;
+  return baseline;
+}
+
+Result<double> median_of(const ReplayResult& result) {
+  MNEME_TRY(result.failure);
+  if (!result.verified) return error(Code::unsupported, "not verified: {}", describe_wrong(result));
+  return statistics_of(result.exec_time).median.count();
+}
 
 SpeedUp speed_up_of(const std::vector<double>& baseline, const std::vector<double>& tuned) {
   std::vector<double> ratios;

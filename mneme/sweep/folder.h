@@ -13,11 +13,12 @@ namespace mneme {
 
 struct ResultsFolder {
   Path path;
-  Path plan() const { return path / "sweep.json"; }        // what a sweep was asked for
-  Path tuning_plan() const { return path / "tune.json"; }  // what a run of tuning was asked for
-  Path log() const { return path / "results.jsonl"; }      // every measurement as it came
-  Path best() const { return path / "best.json"; }         // the best configuration so far
-  Path summary() const { return path / "summary.json"; }   // what the last run came to
+  Path plan() const { return path / "sweep.json"; }           // what a sweep was asked for
+  Path tuning_plan() const { return path / "tune.json"; }     // what a run of tuning was asked for
+  Path log() const { return path / "results.jsonl"; }         // every measurement as it came
+  Path best() const { return path / "best.json"; }            // the best configuration so far
+  Path explained() const { return path / "explained.json"; }  // what each thing of the best one is worth, if somebody has asked
+  Path summary() const { return path / "summary.json"; }      // what the last run came to
 };
 
 // Makes a new folder in `parent`, named after the local time: "sweep-20260131-093000". No two calls get the same one. io.

@@ -40,6 +40,28 @@ contains out "argument 3 has the bytes 03000000"
 contains out "argument 1 leads to memory that"
 tuned special.tuned
 contains err "36 of 39 launches ran the deployed code; the others: 1 another launch shape, 2 other arguments"
+# What it is made of: each thing taken back alone, verified and measured, with what to write for it.
+expect 0 mneme deploy --explain confirmed
+contains out "scale(int*, int const*, int, int), "
+contains out "all of it together"
+contains out "  block: <<<"
+contains out "  specialise.arguments: factor: a template parameter"
+contains out "  specialise.alignment: __builtin_assume_aligned()"
+contains out "  specialise.no_alias: __restrict__ for "
+lacks out "not measured"
+python3 - confirmed/explained.json <<'PYTHON'
+import json, sys
+explained = json.load(open(sys.argv[1]))
+assert explained["mneme_explained"] == 1
+(one,) = explained["instances"]
+assert sorted(each["key"] for each in one["ingredients"]) == ["block", "specialise.alignment", "specialise.arguments", "specialise.no_alias"], one
+for each in one["ingredients"]:
+    low, high = each["speed_up"]["interval"]
+    assert each["verified"] and low <= each["speed_up"]["value"] <= high, each
+PYTHON
+expect 64 mneme deploy --explain confirmed -o none.tuned
+expect 2 mneme deploy --explain nowhere
+contains err "nowhere has no results"
 found faster '[1.2, 1.3]' '{"specialise": {"no_alias": true, "dimensions": true}}'
 expect 0 mneme deploy confirmed --unconfirmed -o shape.tuned
 tuned shape.tuned

@@ -644,6 +644,52 @@ def test_the_page_may_request_nothing(browser: Any, tmp_path: Path) -> None:
     tab.close()
 
 
+def explained(folder: Path, **changed: Any) -> None:
+    """What `mneme deploy --explain` leaves in it."""
+    parts = [
+        {"key": "block", "in_source": HOSTILE, "verified": True, "failure": None, "share": 0.75}
+        | {"speed_up": {"value": 1.62, "interval": [1.5, 1.75]}},
+        {"key": "passes", "in_source": "opt", "verified": False, "failure": "not verified: <3 bytes>", "share": None}
+        | {"speed_up": None},
+    ]
+    best = json.loads((folder / "best.json").read_text())["configuration"]
+    one = {"kernel": "vadd(int)", "instance": "2a9e", "device": "CPU", "failure": None, "ingredients": parts}
+    said = {"mneme_explained": 1, "configuration": best}
+    said["instances"] = [one | {"speed_up": {"value": 1.9, "interval": [1.8, 2.0]}} | changed]
+    (folder / "explained.json").write_text(json.dumps(said))
+
+
+def test_what_the_best_configuration_is_made_of_is_shown(tmp_path: Path) -> None:
+    folder = tuned(tmp_path)
+    assert "What it is made of" not in report.write(folder, stages=[]).read_text()
+    explained(folder)
+    (one,) = read(folder).explained
+    assert (one.instance, one.speed_up) == ("2a9e", (1.9, 1.8, 2.0))
+    assert [(part.key, part.share, part.failure) for part in one.ingredients] == [
+        ("block", 0.75, ""),
+        ("passes", None, "not verified: <3 bytes>"),
+    ]
+    page = report.write(folder, stages=[]).read_text()
+    assert "What it is made of" in page
+    assert "<td>1.620\u00d7</td><td>1.500 to 1.750</td><td>75 %</td>" in page
+    assert "not measured without it: not verified: &lt;3 bytes&gt;" in page
+    assert HOSTILE not in page
+    explained(folder, failure="the recording is gone", speed_up=None, ingredients=[])
+    assert "It could not be measured: The recording is gone." in report.write(folder, stages=[]).read_text()
+    # Of another configuration than the present best it says nothing.
+    best = json.loads((folder / "best.json").read_text())
+    (folder / "best.json").write_text(json.dumps(best | {"configuration": {"passes": "default<O1>"}}))
+    assert read(folder).explained == ()
+
+
+@pytest.mark.parametrize("change", [{"ingredients": 7}, {"speed_up": None}, {"ingredients": [{"key": "block"}]}])
+def test_an_explanation_that_cannot_be_read_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    folder = tuned(tmp_path)
+    explained(folder, **change)
+    with pytest.raises(errors.CorruptError, match=r"explained\.json is not what `mneme deploy --explain` writes"):
+        read(folder)
+
+
 # The command
 
 

@@ -58,6 +58,11 @@ class ResultsFolder:
         return self.path / "best.json"
 
     @property
+    def explained(self) -> Path:
+        """What each thing of the best configuration is worth, if `mneme deploy --explain` was asked."""
+        return self.path / "explained.json"
+
+    @property
     def summary(self) -> Path:
         """What the last run came to."""
         return self.path / "summary.json"

@@ -101,6 +101,27 @@ def _number(result: Mapping[str, Any], key: str) -> float | None:
 
 
 @dataclass(frozen=True)
+class Ingredient:
+    """One thing of the best configuration, and what it is worth."""
+
+    key: str  # the member of the configuration
+    in_source: str  # what a person writes for it
+    failure: str  # why it was not measured; empty: what is left without it is right
+    speed_up: tuple[float, float, float] | None  # of all over what is left without it, with its interval
+    share: float | None  # of the logarithm of the gain
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What the best configuration is made of, on one recorded launch."""
+
+    instance: str
+    failure: str
+    speed_up: tuple[float, float, float] | None  # of all of it over the launch as recorded
+    ingredients: tuple[Ingredient, ...]
+
+
+@dataclass(frozen=True)
 class Run:
     """All of a folder of results."""
 
@@ -115,6 +136,7 @@ class Run:
     trials: tuple[Trial, ...]  # numbered from 1 in the order in which their configurations were done
     lines: Mapping[str, LogLine]  # of the trials, by their digests
     factors: tuple[Factor, ...]
+    explained: tuple[Explained, ...] = ()  # what the best one is made of, by `mneme deploy --explain`
     points: int = 0  # trials of a tuning run, of which several may be of one configuration; 0 of a sweep
 
     @property
@@ -301,6 +323,7 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
         about=about,
         asked=_read_object(files.plan_of(files.command)),
         said=_read_best(files.best),
+        explained=_read_explained(files),
         came_to=_read_object(files.summary),
         command=files.command,
         baselines=tuple(baselines),
@@ -434,6 +457,45 @@ def _read_best(path: Path) -> Mapping[str, Any]:
     if interval is not None and not all(bound is None or _is_float(bound) for bound in bounds):
         raise CorruptError(f"reading results: {path}: 'interval' must be two numbers, not {_cut(interval)}")
     return said
+
+
+def _read_explained(files: ResultsFolder) -> tuple[Explained, ...]:
+    """explained.json, where it is about the best configuration that there is now."""
+    said = _read_object(files.explained)
+    if not said or said.get("configuration") != _read_object(files.best).get("configuration"):
+        return ()
+
+    def speed_up_in(entry: Mapping[str, Any]) -> tuple[float, float, float] | None:
+        given = entry["speed_up"]
+        if given is None and entry["failure"]:
+            return None
+        low, high = given["interval"]
+        return float(given["value"]), float(low), float(high)
+
+    def ingredient(entry: Mapping[str, Any]) -> Ingredient:
+        share = entry["share"]
+        return Ingredient(
+            str(entry["key"]),
+            str(entry["in_source"]),
+            str(entry["failure"] or ""),
+            speed_up_in(entry),
+            None if share is None else float(share),
+        )
+
+    try:
+        return tuple(
+            Explained(
+                str(entry["instance"]),
+                str(entry["failure"] or ""),
+                speed_up_in(entry),
+                tuple(ingredient(part) for part in entry["ingredients"]),
+            )
+            for entry in said["instances"]
+        )
+    except (KeyError, TypeError, ValueError):
+        raise CorruptError(
+            f"reading results: {files.explained} is not what `mneme deploy --explain` writes; give that command again"
+        ) from None
 
 
 def _is_float(value: Any) -> bool:

@@ -1,0 +1,18 @@
+// How deploying and explaining measure: in turn, against the launch as recorded.
+#pragma once
+
+#include "mneme/replay/configuration.h"
+#include "mneme/replay/result.h"
+
+namespace mneme {
+
+// As `mneme tune` confirms.
+inline constexpr unsigned kRoundsInTurn = 7;
+
+// The launch as recorded, judged and timed as the found configuration is.
+Configuration baseline_of(const Configuration& found);
+
+// The median of a result's times, in nanoseconds. unsupported: the result is not verified. Else its failure.
+Result<double> median_of(const ReplayResult& result);
+
+}  // namespace mneme
