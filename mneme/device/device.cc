@@ -19,6 +19,7 @@ bool exceeds(const Dim3& extent, const Dim3& limit) { return extent.x > limit.x 
 }  // namespace
 
 Result<std::optional<uint32_t>> Kernel::active_blocks(const LaunchShape&) const { return std::optional<uint32_t>(); }
+Status Kernel::expect_arguments(std::span<const PackedPlace>) { return {}; }
 
 Result<ElementDifferences> Stream::compare_elements(DevicePtr actual, DevicePtr recorded, Bytes size,
                                                     const ElementComparison& how) {

@@ -72,6 +72,13 @@ struct LaunchShape {
   friend bool operator==(const LaunchShape&, const LaunchShape&) = default;
 };
 
+// Where an argument lies in packed parameters.
+struct PackedPlace {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  friend bool operator==(const PackedPlace&, const PackedPlace&) = default;
+};
+
 // One kernel of a loaded module. Lives as long as its module.
 class Kernel {
  public:
@@ -80,6 +87,10 @@ class Kernel {
   const KernelResources& resources() const { return resources_; }
   // How many blocks of this shape a multiprocessor runs at once (occupancy); nothing where the device has no such limit.
   virtual Result<std::optional<uint32_t>> active_blocks(const LaunchShape& shape) const;
+  // Says where each argument lies in the packed parameters of all launches from now on. Where the loaded code has them elsewhere,
+  // which depends on the architecture that it was made for, they are moved at each launch. Before this is said, and where the
+  // code does not take arguments of these sizes, parameters are given as they are.
+  virtual Status expect_arguments(std::span<const PackedPlace> places);
 
  protected:
   std::string name_;
@@ -176,10 +187,10 @@ class Stream {
   // addresses, or `marks` does not have one element for each.
   Status find_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, std::span<const MemoryRange> memory);
 
-  // Launches a kernel; ordered in the stream. `parameters` is the packed parameter buffer: each argument at its offset by the
-  // device's ABI. invalid_argument: the device cannot run the shape; the message has the limit. unsupported: the shape has
-  // clusters, which the device does not. A fault of the kernel (device_fault) is reported by this call, or by a later one that
-  // waits for the stream.
+  // Launches a kernel; ordered in the stream. `parameters` is the packed parameter buffer: each argument where the kernel was
+  // told by expect_arguments(), or else at its offset by the device's ABI. invalid_argument: the device cannot run the shape; the
+  // message has the limit. unsupported: the shape has clusters, which the device does not. A fault of the kernel (device_fault)
+  // is reported by this call, or by a later one that waits for the stream.
   Status launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   // Launches as launch() does, and times the launch for take_times().
   Status launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);

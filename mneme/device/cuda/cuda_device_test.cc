@@ -421,6 +421,55 @@ TEST_F(CudaDeviceTest, LaunchPassesTheShapeAndThePackedParameters) {
   EXPECT_TRUE(state->last_launch.parameters.empty());
 }
 
+// A struct of alignment 64 behind a pointer, and a word: the code for one architecture has the struct at 64, as the IR does, and
+// that for another at 48.
+TEST_F(CudaDeviceTest, ArgumentsAreMovedToWhereTheCodeHasThem) {
+  open();
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  std::vector<std::byte> given(132), moved(116);
+  const auto fill = [](std::vector<std::byte>& bytes, uint64_t offset, uint64_t size, int first) {
+    for (uint64_t i = 0; i < size; ++i) bytes[offset + i] = std::byte(first + static_cast<int>(i));
+  };
+  const PackedPlace places[] = {{0, 8}, {64, 64}, {128, 4}};
+  const uint64_t own[] = {0, 48, 112};
+  state->parameters["work"] = {{own[0], 8}, {own[1], 64}, {own[2], 4}};
+  for (int i = 0; i < 3; ++i) {
+    fill(given, places[i].offset, places[i].size, 1 + 80 * i);
+    fill(moved, own[i], places[i].size, 1 + 80 * i);
+  }
+  ASSERT_TRUE(stream->launch(*kernel, {}, given).ok());
+  EXPECT_EQ(state->last_launch.parameters, given) << "nothing was said of them";
+  ASSERT_TRUE(kernel->expect_arguments(places).ok());
+  ASSERT_TRUE(stream->launch(*kernel, {}, given).ok());
+  EXPECT_EQ(state->last_launch.parameters, moved);
+  ASSERT_TRUE(stream->launch_timed(*kernel, {}, given).ok());
+  EXPECT_EQ(state->last_launch.parameters, moved);
+  const std::vector<std::byte> few(given.begin(), given.begin() + 131);
+  ASSERT_TRUE(stream->launch(*kernel, {}, few).ok());
+  EXPECT_EQ(state->last_launch.parameters, few) << "the driver refuses them";
+
+  state->parameters["work"] = {{0, 8}, {64, 64}, {128, 4}};
+  ASSERT_TRUE(kernel->expect_arguments(places).ok());
+  ASSERT_TRUE(stream->launch(*kernel, {}, given).ok());
+  EXPECT_EQ(state->last_launch.parameters, given) << "they lie so already";
+  state->parameters["work"] = {{0, 8}, {48, 64}};
+  ASSERT_TRUE(kernel->expect_arguments(places).ok());
+  ASSERT_TRUE(stream->launch(*kernel, {}, given).ok());
+  EXPECT_EQ(state->last_launch.parameters, given) << "the code takes other arguments";
+}
+
+TEST_F(CudaDeviceTest, ThatArgumentsCannotBeAskedForIsToldWithTheKernel) {
+  open();
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  state->fail_function = "cuFuncGetParamInfo";
+  state->fail_result = CUDA_ERROR_INVALID_HANDLE;
+  const Status refused = kernel->expect_arguments({});
+  EXPECT_THAT(refused.message(), testing::HasSubstr("cuFuncGetParamInfo(work, 0)"));
+  EXPECT_TRUE(kernel->expect_arguments({}).ok());
+}
+
 TEST_F(CudaDeviceTest, ALaunchHasItsClusters) {
   open();
   auto module = load();

@@ -129,6 +129,47 @@ Status CudaKernel::allow_clusters(const Dim3& cluster) const {
   return {};
 }
 
+Result<std::vector<PackedPlace>> CudaKernel::own_places() const {
+  std::vector<PackedPlace> places;
+  const auto ask = context_.driver().parameter_info;
+  if (ask == nullptr) return places;
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  for (size_t i = 0;; ++i) {
+    size_t offset = 0, size = 0;
+    const CUresult result = ask(function_, i, &offset, &size);
+    if (result == CUDA_ERROR_INVALID_VALUE) return places;  // there are no more
+    MNEME_TRY(context_.check(result, "cuFuncGetParamInfo({}, {})", name_, i));
+    places.push_back({offset, size});
+  }
+}
+
+// The assembler aligns the address of a parameter in the constant bank, where other words stand before the first one: 0x210 bytes
+// on sm_90. A struct of alignment 64 behind seven pointers is therefore at 112 there, and at 64 in the IR's layout.
+Status CudaKernel::expect_arguments(std::span<const PackedPlace> places) {
+  MNEME_ASSIGN(std::vector<PackedPlace> own, own_places());
+  given_.clear();
+  own_.clear();
+  if (!std::ranges::equal(own, places, {}, &PackedPlace::size, &PackedPlace::size) || std::ranges::equal(own, places)) return {};
+  given_.assign(places.begin(), places.end());
+  own_ = std::move(own);
+  return {};
+}
+
+std::optional<ByteVector> CudaKernel::moved(ByteSpan parameters) const {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < own_.size(); ++i) {
+    if (given_[i].offset > parameters.size() || given_[i].size > parameters.size() - given_[i].offset) return std::nullopt;
+    bytes = std::max(bytes, own_[i].offset + own_[i].size);
+  }
+  if (bytes == 0) return std::nullopt;
+  ByteVector result(bytes);
+  for (size_t i = 0; i < own_.size(); ++i)
+    std::ranges::copy(parameters.subspan(given_[i].offset, given_[i].size),
+                      result.begin() + static_cast<ptrdiff_t>(own_[i].offset));
+  return result;
+}
+
 Result<std::unique_ptr<CudaModule>> CudaModule::load(const Context& context, const CodeImage& code) {
   ByteSpan image = code.bytes;
   ByteVector terminated;

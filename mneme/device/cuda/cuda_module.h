@@ -4,7 +4,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "mneme/device/cuda/context.h"
 #include "mneme/device/device.h"
@@ -22,13 +25,19 @@ class CudaKernel final : public Kernel {
   Status allow_dynamic_shared_memory(Bytes size) const;
   // Lets launches of the kernel be in clusters of these extents; those of more than 8 blocks must be asked for. Thread-safe.
   Status allow_clusters(const Dim3& cluster) const;
+  // Drivers before CUDA 12.4 do not tell where the code has its arguments; with these, parameters are given as they are.
+  Status expect_arguments(std::span<const PackedPlace> places) override;
+  // The same parameters where the code has them; nothing where they lie so already.
+  std::optional<ByteVector> moved(ByteSpan parameters) const;
 
  private:
   CudaKernel(const Context& context, CUfunction function) : context_(context), function_(function) {}
   Result<int> attribute(CUfunction_attribute attribute, const char* name) const;
+  Result<std::vector<PackedPlace>> own_places() const;
 
   const Context& context_;
   CUfunction function_;
+  std::vector<PackedPlace> given_, own_;  // of each argument: in what launches are given, and in the code; empty: the same
   mutable std::mutex mutex_;
   mutable uint64_t dynamic_shared_limit_ = 0;
   mutable bool large_clusters_ = false;

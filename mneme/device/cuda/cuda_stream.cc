@@ -371,6 +371,8 @@ Status CudaStream::launch_packed(const CudaKernel& kernel, const LaunchShape& sh
   config.attrs = used != 0 ? attributes.data() : nullptr;
   config.numAttrs = used;
 
+  const std::optional<ByteVector> moved = kernel.moved(parameters);
+  if (moved) parameters = *moved;
   size_t size = parameters.size();
   void* packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(parameters.data()), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                     CU_LAUNCH_PARAM_END};

@@ -36,6 +36,7 @@ Result<std::unique_ptr<Driver>> load(const std::string& library) {
   MNEME_CUDA_FUNCTIONS(MNEME_CUDA_FIND)
 #undef MNEME_CUDA_FIND
   MNEME_TRY(find(handle, library, "cuEventElapsedTime", reinterpret_cast<void**>(&driver->event_elapsed_time)));
+  driver->parameter_info = reinterpret_cast<decltype(driver->parameter_info)>(dlsym(handle, "cuFuncGetParamInfo"));
   return driver;
 }
 

@@ -84,6 +84,8 @@ struct Driver {
   // cuEventElapsedTime. It is opened under its first name: the second version, which cuda.h prefers, has the same signature,
   // but came with CUDA 12.8.
   CUresult (*event_elapsed_time)(float* milliseconds, CUevent start, CUevent end) = nullptr;
+  // cuFuncGetParamInfo, which came with CUDA 12.4; null before.
+  CUresult (*parameter_info)(CUfunction function, size_t index, size_t* offset, size_t* size) = nullptr;
 
   std::string library;  // the name it was opened under
 };

@@ -170,6 +170,14 @@ std::string fake_function_name(CUfunction function) {
   const auto found = functions.find(function);
   return found == functions.end() ? std::string() : found->second;
 }
+CUresult fake_parameter_info(const std::string& kernel, size_t index, size_t* offset, size_t* size) {
+  static const std::vector<std::pair<size_t, size_t>> usual = {{0, 8}, {8, 4}};  // an address and a count
+  const auto found = state.parameters.find(kernel);
+  const auto& places = found == state.parameters.end() ? usual : found->second;
+  if (index >= places.size()) return CUDA_ERROR_INVALID_VALUE;
+  std::tie(*offset, *size) = places[index];
+  return CUDA_SUCCESS;
+}
 }  // namespace mneme::cuda
 
 extern "C" {
@@ -396,6 +404,12 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   *function = reinterpret_cast<CUfunction>(functions.size() + 1);
   functions[*function] = name;
   return CUDA_SUCCESS;
+}
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
+  ENTER();
+  const auto found = functions.find(function);
+  if (found == functions.end()) return CUDA_ERROR_INVALID_HANDLE;  // a CUkernel
+  return mneme::cuda::fake_parameter_info(found->second, index, offset, size);
 }
 CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* size, CUmodule, const char* name) {
   ENTER();

@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mneme::cuda {
@@ -50,6 +51,7 @@ struct FakeDriverState {
   std::map<CUjit_option, uint64_t> jit_options;  // of the last module that was loaded, but for buffers
   uint64_t table_address = 0x1000;               // of "table", the one variable, of 24 bytes
   int static_shared_bytes = 0;                   // of every kernel
+  std::map<std::string, std::vector<std::pair<size_t, size_t>>> parameters;  // offset and size of each, of kernels by name
 
   // CUPTI: the times of the next kernels that are not Mneme's own, then of all others; and whether records arrive at all.
   std::vector<uint64_t> kernel_times;

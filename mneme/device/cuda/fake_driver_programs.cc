@@ -74,18 +74,12 @@ CUresult allocate(CUdeviceptr* out, size_t size) {
   return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult parameter_info(size_t index, size_t* offset, size_t* size) {
-  if (index > 1) return CUDA_ERROR_INVALID_VALUE;
-  *offset = index == 0 ? 0 : 8;
-  *size = index == 0 ? 8 : 4;
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 namespace mneme::cuda {
 // The kernel that a function of a module (fake_driver.cc) stands for; empty for any other handle.
 std::string fake_function_name(CUfunction function);
+CUresult fake_parameter_info(const std::string& kernel, size_t index, size_t* offset, size_t* size);
 }  // namespace mneme::cuda
 
 extern "C" {
@@ -182,15 +176,9 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   *id = reinterpret_cast<uintptr_t>(context);
   return CUDA_SUCCESS;
 }
-CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
-  {
-    std::lock_guard lock(mutex);
-    if (kernels.contains(function)) return CUDA_ERROR_INVALID_HANDLE;  // a CUkernel
-  }
-  return parameter_info(index, offset, size);
-}
-CUresult cuKernelGetParamInfo(CUkernel, size_t index, size_t* offset, size_t* size) {
-  return parameter_info(index, offset, size);
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
+  std::lock_guard lock(mutex);
+  return mneme::cuda::fake_parameter_info(kernels[kernel], index, offset, size);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
