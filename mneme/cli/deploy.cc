@@ -106,6 +106,7 @@ class DeployCommand : public Command {
       const auto explained = [&]() -> Result<std::vector<Explanation>> {
         DivertedOutput diverted;
         Progress line;
+        const HeldAddresses held = hold_addresses(found);
         MNEME_ASSIGN(const auto device, Device::open(found.device));
         return explain(found, *device, [&](const std::string& stage) { line.stage(stage); });
       }();

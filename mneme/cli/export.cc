@@ -14,6 +14,7 @@
 #include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recording_view.h"
+#include "mneme/memory/recorded_addresses.h"
 #include "mneme/reproducer/make_program.h"
 #include "mneme/store/archive.h"
 
@@ -96,6 +97,7 @@ class ExportCommand : public Command {
     MNEME_ASSIGN(const ChosenRecordings chosen, recorded_.chosen());
     MNEME_ASSIGN(const InstanceRecord instance, only_launch(chosen));
     MNEME_ASSIGN(const Installation installation, Installation::find());
+    const HeldAddresses held = hold_recorded_addresses(chosen.database, instance.static_hash, {&instance.dynamic_hash, 1});
     MNEME_ASSIGN(const auto device, device_.open());
     const ProgramRequest request{chosen.database,
                                  instance.static_hash,

@@ -12,6 +12,7 @@
 #include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recording_view.h"
+#include "mneme/memory/recorded_addresses.h"
 
 namespace mneme::cli {
 namespace {
@@ -68,6 +69,7 @@ class TrimCommand : public Command {
   Result<Trimmed> trim_one(const Path& directory, const Digest& static_hash, const Digest& instance) const {
     DivertedOutput diverted;
     MNEME_ASSIGN(Database database, dry_run_ ? Database::open(directory) : Database::create(directory));
+    const HeldAddresses held = hold_recorded_addresses(database, static_hash, {&instance, 1});
     MNEME_ASSIGN(const auto device, device_.open());
     Progress line;
     return trim(database, static_hash, instance, *device, dry_run_ ? Deed::tell : Deed::remove,

@@ -12,7 +12,6 @@
 #include "mneme/device/backend.h"
 #include "mneme/ir/block_use.h"
 #include "mneme/measure/time_statistics.h"
-#include "mneme/memory/recorded_addresses.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/json_text.h"
 #include "mneme/replay/session.h"
@@ -192,8 +191,7 @@ Result<Deployment> deploy_all(const std::vector<std::string>& results, Unconfirm
       continue;
     }
     MNEME_ASSIGN(FoundConfiguration found, read_found(path));
-    if (const auto database = Database::open(found.database); database.ok())
-      held.push_back(hold_recorded_addresses(*database, found.static_hash, found.instances));
+    held.push_back(hold_addresses(found));
     all_read.emplace_back(std::move(found));
   }
   Deployment all;

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "mneme/memory/recorded_addresses.h"
 #include "mneme/replay/json_text.h"
+#include "mneme/store/database.h"
 #include "mneme/sweep/folder.h"
 
 namespace mneme {
@@ -70,6 +72,11 @@ Result<FoundConfiguration> read_found(const Path& folder, FileSystem& files) {
     return error(Code::corrupt, "{}: {}", folder.string(), failure.what());
   }
   return found;
+}
+
+HeldAddresses hold_addresses(const FoundConfiguration& found) {
+  const auto database = Database::open(found.database);
+  return database.ok() ? hold_recorded_addresses(*database, found.static_hash, found.instances) : HeldAddresses();
 }
 
 }  // namespace mneme

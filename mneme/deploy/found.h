@@ -7,6 +7,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/file_system.h"
+#include "mneme/memory/held_addresses.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/tuned/tuned_file.h"
 
@@ -26,5 +27,7 @@ struct FoundConfiguration {
 // not_found: the folder has no plan of `mneme sweep` or `mneme tune`, or no best.json yet. corrupt, invalid_argument: a member is
 // missing or of another kind.
 Result<FoundConfiguration> read_found(const Path& folder, FileSystem& files = FileSystem::posix());
+// Holds the addresses of the memory that it was found on: before a device is opened for it (hold_recorded_addresses).
+HeldAddresses hold_addresses(const FoundConfiguration& found);
 
 }  // namespace mneme

@@ -91,6 +91,7 @@ int main(int count, char** words) {
   if (!file.ok()) return fail(name, file.status().message());
   auto program = ExportedProgram::open(std::move(*file), name);
   if (!program.ok()) return fail(name, program.status().message());
+  const HeldAddresses held = (*program)->hold_addresses();
   auto device = Device::open((*program)->description().device, static_cast<int>(arguments->device));
   if (!device.ok()) return fail(name, device.status().message());
   print(describe_program(**program, (*device)->properties().name));

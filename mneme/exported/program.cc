@@ -6,6 +6,8 @@
 #include "mneme/measure/device_lock.h"
 #include "mneme/memory/own_state.h"
 #include "mneme/memory/prepared_memory.h"
+#include "mneme/memory/recorded_addresses.h"
+#include "mneme/memory/recorded_arguments.h"
 #include "mneme/verify/buffers.h"
 
 namespace mneme {
@@ -70,6 +72,10 @@ std::vector<TypedRange> ExportedProgram::typed_ranges(const MemoryPlan& plan) co
   return ranges;
 }
 
+HeldAddresses ExportedProgram::hold_addresses() const {
+  return hold_recorded_addresses(*database_, kernel_.static_hash, {&recorded_.instance.dynamic_hash, 1});
+}
+
 Result<ProgramRun> ExportedProgram::run(Device& device, uint32_t timed) {
   MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel_, recorded_.instance, recorded_.prologue, recorded_.epilogue));
   map_spans(plan, device.properties().allocation_granularity);
@@ -80,6 +86,7 @@ Result<ProgramRun> ExportedProgram::run(Device& device, uint32_t timed) {
                PreparedMemory::create(*database_, recorded_.instance, launch.plan, device, *launch.stream, PrepareProgress()));
   MNEME_ASSIGN(launch.module, device.load(code_));
   MNEME_ASSIGN(launch.kernel, launch.module->kernel(kernel_.name));
+  MNEME_TRY(expect_recorded_arguments(*launch.kernel, kernel_));
   MNEME_ASSIGN(launch.symbols, launch.memory->places_in(*launch.module));
   std::vector<std::string> own = description_.state;
   std::erase_if(own, [&](const std::string& name) { return launch.symbols.contains(name); });

@@ -15,6 +15,7 @@
 #include "mneme/exported/description.h"
 #include "mneme/exported/program_file.h"
 #include "mneme/measure/measurement.h"
+#include "mneme/memory/held_addresses.h"
 #include "mneme/store/archive_files.h"
 #include "mneme/store/database.h"
 #include "mneme/verify/difference.h"
@@ -40,6 +41,8 @@ class ExportedProgram {
   const ProgramDescription& description() const { return description_; }
   const KernelRecord& kernel() const { return kernel_; }
 
+  // Keeps the addresses of its memory free. It is called before a device is opened.
+  HeldAddresses hold_addresses() const;
   // `timed` is how many launches are timed, each from restored memory. Failures: those of PreparedMemory::create() and of the
   // device; a launch that leaves wrong memory is none.
   Result<ProgramRun> run(Device& device, uint32_t timed);

@@ -5,6 +5,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/compile/object_cache.h"
 #include "mneme/measure/stage_clock.h"
+#include "mneme/memory/recorded_arguments.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/fault_words.h"
@@ -192,9 +193,7 @@ Result<Session::Loaded> Session::load_code(const CompiledCode& code) {
             ? "the program's own code does not have the kernel that was recorded with it"
             : "the compiled code has lost the kernel, as a pipeline that internalises symbols does");
   MNEME_ASSIGN(loaded.kernel, std::move(kernel));
-  std::vector<PackedPlace> places;
-  for (const Parameter& parameter : kernel_.parameters) places.push_back({parameter.offset, parameter.size});
-  MNEME_TRY(loaded.kernel->expect_arguments(places));
+  MNEME_TRY(expect_recorded_arguments(*loaded.kernel, kernel_));
   MNEME_ASSIGN(loaded.symbols, memory_->places_in(*loaded.module));
   std::vector<std::string> own;
   std::copy_if(code.state.begin(), code.state.end(), std::back_inserter(own),
