@@ -3,7 +3,8 @@
 // Every image has a kernel "add_one" with two parameters, an address and a count: it adds one to each of so many 32-bit words.
 // Any other kernel has the same parameters and does nothing. The environment scripts it: MNEME_FAKE_ELSEWHERE_FROM is
 // `elsewhere_from`, MNEME_FAKE_TAKES_AT `takes_at`, MNEME_FAKE_FREE_MEMORY what cuMemGetInfo() says, MNEME_FAKE_SHARES_MANAGED
-// whether host and device may reach managed memory at once, MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable "increment".
+// whether host and device may reach managed memory at once, MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable
+// "increment".
 #include <dlfcn.h>
 
 #include <cstdlib>
