@@ -320,6 +320,7 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
       {"annotations", {{{"address", "0x2000"}, {"bytes", 40}, {"tag", "forces"}, {"tolerance", "f32, 3, ulp"}}}},
       {"memory_bytes", 4096},
       {"memory_extent", "all"},
+      {"trimmed", {}},
       {"disk_bytes", {}},
       {"device", "cuda"},
       {"device_name", "a GPU"},
@@ -335,6 +336,8 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
   instance.attributes = {{"priority", "-1"}};
   expected["cluster"] = {{"x", 2}, {"y", 1}, {"z", 1}};
   expected["attributes"] = {{"priority", "-1"}};
+  instance.trimmed = Trimming{{digest_of(ByteVector(4))}, 3, Bytes(3 << 16)};
+  expected["trimmed"] = {{"of", {digest_of(ByteVector(4)).hex()}}, {"pages", 3}, {"bytes", 3 << 16}};
   EXPECT_EQ(to_json(kernel, instance, InstanceSize{Bytes(7), Bytes(100)}), expected);
 }
 

@@ -54,7 +54,7 @@ import json, sys
 explained = json.load(open(sys.argv[1]))
 assert explained["mneme_explained"] == 1
 (one,) = explained["instances"]
-assert sorted(each["key"] for each in one["ingredients"]) == ["block", "specialise.alignment", "specialise.arguments", "specialise.no_alias"], one
+assert sorted(each["key"] for each in one["ingredients"]) == ["block", "passes", "specialise.alignment", "specialise.arguments", "specialise.no_alias"], one
 for each in one["ingredients"]:
     low, high = each["speed_up"]["interval"]
     assert each["verified"] and low <= each["speed_up"]["value"] <= high, each
