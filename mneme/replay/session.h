@@ -39,7 +39,6 @@
 #include "mneme/replay/result.h"
 #include "mneme/replay/run_watch.h"
 #include "mneme/store/database.h"
-#include "mneme/store/trim.h"
 #include "mneme/verify/verification.h"
 
 namespace mneme {
@@ -126,12 +125,6 @@ class Session {
   // fails.
   RaceReport find_races(const Configuration& configuration, const std::vector<TypedRange>& ranges);
 
-  // The pages of recorded memory that the recorded launch neither reads nor writes, by a run of code that notes its accesses.
-  // Left out is what no notes are taken of: variables that lie where the loader puts them, arrays, and memory that textures read.
-  // Called after a replay was right. unsupported: the accesses cannot be followed, or the kernel was recorded without IR;
-  // exhausted: the device has no room for the notes.
-  Result<std::vector<PagePlace>> find_untouched();
-
   // Makes the code as built, for the architecture of the program's, with what the configuration asks of the assembler, and
   // compares it with the program's; no such device is needed. unsupported: the configuration changes other things of the code, or
   // what was recorded allows no comparison; the message has the reason alone. Other failures: those of the compiler,
@@ -139,8 +132,9 @@ class Session {
   Result<CodeComparison> compare_with_program(const Configuration& configuration);
 
   // Which pages (page_extent()) of each region of plan() the recorded launch reads or writes, by a run of code that notes its
-  // accesses. Globals at module symbols, of which no notes are taken, count as touched. unsupported, with the reason: they cannot
-  // be found. device_fault: the code that notes them has faulted.
+  // accesses. What no notes are taken of counts as touched: globals at module symbols, arrays, and memory that textures read.
+  // unsupported, with the reason: the pages cannot be found, as where the kernel was recorded without IR, or the launch is not
+  // right here. exhausted: the device has no room for the notes. device_fault: the code that notes the accesses has faulted.
   using TouchedPages = std::vector<std::vector<bool>>;
   Result<TouchedPages> find_touched_pages();
 
@@ -237,10 +231,9 @@ class Session {
     Nanoseconds time{};
   };
   Result<RecordedRun> run_recorded(const Loaded& recorded, OutputMask* mask);
-  // Runs the recorded launch in code that makes `notes`. `time` is what it takes without.
-  Status run_noted(const AccessNotes& notes, Nanoseconds time);
-  // Whether no byte of this piece of the mapped memory, as an offset in a copy of it, is noted.
-  Result<bool> is_untouched(const AccessNotes& notes, uint64_t offset, Bytes size, ByteVector& room);
+  // Notes of a run of the recorded launch, which has memory at recorded addresses. `time` is what it takes without notes.
+  // unsupported, with the reason: it would take too long, or its accesses cannot be followed. exhausted: there is no room.
+  Result<AccessNotes> note_accesses(Nanoseconds time);
 
   const Database& database_;
   Device& device_;

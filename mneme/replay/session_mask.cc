@@ -113,11 +113,6 @@ Status Session::begin_masked(OutputMask& mask) {
 // What is masked is what the notes propose and the recorded code, run from there, makes right.
 Status Session::mask_memory(const Loaded& recorded, Nanoseconds time, const MaskCache& cache) {
   if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
-  if (time > kLongestLaunch)
-    return error(Code::unsupported,
-                 "the recorded launch takes more than {} s, and takes many times that when it notes its accesses",
-                 kLongestLaunch.count());
-
   MNEME_ASSIGN(std::unique_ptr<OutputMask> mask, mask_candidates(time));
   for (int round = 0; round < kRounds && mask->size() != 0; ++round) {
     MNEME_ASSIGN(RecordedRun run, run_recorded(recorded, mask.get()));
@@ -180,21 +175,27 @@ CompileOptions Session::tracked_options() const {
   return options;
 }
 
-Status Session::run_noted(const AccessNotes& notes, Nanoseconds time) {
+Result<AccessNotes> Session::note_accesses(Nanoseconds time) {
+  if (time > kLongestLaunch)
+    return error(Code::unsupported,
+                 "the recorded launch takes more than {} s, and takes many times that when it notes its accesses",
+                 kLongestLaunch.count());
+
+  auto notes = AccessNotes::create(device_, *stream_, plan_);
+  if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
   MNEME_ASSIGN(CompiledCode code, compile(tracked_options()));
   MNEME_ASSIGN(Loaded tracked, load_code(code));
-  MNEME_TRY(notes.attach(*tracked.module, *stream_));
+  MNEME_TRY(notes->attach(*tracked.module, *stream_));
   MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
   ActivityScope tracking(Activity::tracking, kLongestFactor * time);
   MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), memory_->parameters()));
-  return stream_->synchronize();
+  MNEME_TRY(stream_->synchronize());
+  return notes;
 }
 
 Result<std::unique_ptr<OutputMask>> Session::mask_candidates(Nanoseconds time) {
-  auto notes = AccessNotes::create(device_, *stream_, plan_);
-  if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
-  MNEME_TRY(run_noted(*notes, time));
-  return OutputMask::create(device_, *stream_, plan_, memory_->expected(), notes->written(), notes->read());
+  MNEME_ASSIGN(const AccessNotes notes, note_accesses(time));
+  return OutputMask::create(device_, *stream_, plan_, memory_->expected(), notes.written(), notes.read());
 }
 
 }  // namespace mneme

@@ -1,6 +1,7 @@
 #include "mneme/replay/trim.h"
 
 #include "mneme/replay/session.h"
+#include "mneme/store/trim.h"
 
 namespace mneme {
 namespace {
@@ -16,7 +17,13 @@ Result<std::vector<PagePlace>> find_untouched(const Database& database, const Re
                                               const PrepareProgress& progress) {
   MNEME_ASSIGN(const auto session, Session::prepare(database, recorded, device, progress));
   MNEME_TRY(verify(*session, "the launch as it is"));
-  return session->find_untouched();
+  const auto touched = session->find_touched_pages();
+  if (!touched.ok()) return touched.status().with_context("which memory the launch touches cannot be found out");
+  std::vector<PagePlace> untouched;
+  for (size_t region = 0; region < touched->size(); ++region)
+    for (size_t page = 0; page < (*touched)[region].size(); ++page)
+      if (!(*touched)[region][page]) untouched.push_back({region, page});
+  return untouched;
 }
 
 Status prove(Database& database, const RecordedInstance& trimmed, Device& device, const PrepareProgress& progress) {

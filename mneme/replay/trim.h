@@ -23,8 +23,9 @@ struct Trimmed {
 };
 
 // Trims one instance. Deed::tell finds the pages, and changes nothing. The database must have been opened by Database::create()
-// for Deed::remove. Failures: those of Session::prepare() and Session::find_untouched(); unsupported: the launch is not verified,
-// as it is or without those pages; those of publishing and removing. Whenever it fails, the instance or the trimmed one is whole.
+// for Deed::remove. Failures: those of Session::prepare() and Session::find_touched_pages(); unsupported: the launch is not
+// verified, as it is or without those pages; those of publishing and removing. Whenever it fails, the instance or the trimmed one
+// is whole.
 Result<Trimmed> trim(Database& database, const Digest& static_hash, const Digest& dynamic_hash, Device& device, Deed deed,
                      const PrepareProgress& progress = {});
 

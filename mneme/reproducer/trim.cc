@@ -10,29 +10,16 @@ namespace {
 
 Bytes bytes_of(const MemoryState& state) { return state.bytes(); }
 
-// Zeros of each size that pages have, by their digest.
-class ZeroPages {
- public:
-  const Digest& of(Bytes size) {
-    const auto [at, made] = digests_.try_emplace(size.count);
-    if (made) at->second = digest_of(ByteVector(size.count));
-    return at->second;
-  }
-
- private:
-  std::map<uint64_t, Digest> digests_;
-};
-
-// Returns how many bytes became zeros. Both moments have the region.
-Bytes empty_pages(Region& before, Region& after, const std::vector<bool>& touched, ZeroPages& zeros) {
-  Bytes emptied;
+// Returns how many bytes were dropped. Both moments have the region.
+Bytes drop_pages(Region& before, Region& after, const std::vector<bool>& touched, DroppedPages& dropped) {
+  Bytes bytes;
   for (size_t i = 0; i < touched.size(); ++i) {
     if (touched[i]) continue;
     const Bytes size = page_extent(before.range(), i).size;
-    before.pages[i] = after.pages[i] = zeros.of(size);
-    emptied += size;
+    before.pages[i] = after.pages[i] = dropped.digest(size);
+    bytes += size;
   }
-  return emptied;
+  return bytes;
 }
 
 std::map<Digest, Bytes> pages_of(const RecordedInstance& recorded) {
@@ -60,10 +47,10 @@ Status put_pages(const Database& database, const RecordedInstance& recorded, Arc
     contents.clear();
     return {};
   };
-  ZeroPages zeros;
+  DroppedPages dropped;
   for (const auto& [digest, size] : pages_of(recorded)) {
-    if (digest == zeros.of(size)) {
-      MNEME_TRY(put_page(ByteVector(size.count), digest, archive));
+    if (digest == dropped.digest(size)) {
+      MNEME_TRY(put_page(ByteVector(size.count, kDropped), digest, archive));
       continue;
     }
     contents.emplace_back(digest, ByteVector(size.count));
@@ -82,7 +69,7 @@ TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPa
   MemoryState& after = trimmed.recorded.epilogue;
   before.regions.clear();
   after.regions.clear();
-  ZeroPages zeros;
+  DroppedPages dropped;
   for (size_t i = 0; i < recorded.prologue.regions.size(); ++i) {
     Region prologue = recorded.prologue.regions[i], epilogue = recorded.epilogue.regions[i];
     const bool any = std::find(touched[i].begin(), touched[i].end(), true) != touched[i].end();
@@ -90,7 +77,7 @@ TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPa
       trimmed.left_out += prologue.size;
       continue;
     }
-    trimmed.left_out += empty_pages(prologue, epilogue, touched[i], zeros);
+    trimmed.left_out += drop_pages(prologue, epilogue, touched[i], dropped);
     before.regions.push_back(std::move(prologue));
     after.regions.push_back(std::move(epilogue));
   }

@@ -18,11 +18,11 @@ struct TrimmedRecording {
 // The whole of it.
 TrimmedRecording untrimmed(const RecordedInstance& recorded);
 // Without the pages that are not touched. Regions of which no page is touched are left out, but globals; in others the pages that
-// are not touched become zeros, before the launch and after it. Annotations of what is left out go too. The dynamic hash stays,
-// as the name of the launch that it was.
+// are not touched have kDropped in every byte (mneme/snapshot/trimming.h), before the launch and after it. Annotations of what is
+// left out go too. The dynamic hash stays, as the name of the launch that it was.
 TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPages& touched);
 
-// Writes the recording as an archive without code. The pages are those of `database`, and zeros.
+// Writes the recording as an archive without code. The pages are those of `database`, and dropped ones.
 Status write_trimmed(const Database& database, const KernelRecord& kernel, const RecordedInstance& recorded, WritableFile& out);
 
 }  // namespace mneme

@@ -4,6 +4,12 @@
 
 namespace mneme {
 
+const Digest& DroppedPages::digest(Bytes size) {
+  const auto [at, made] = digests_.try_emplace(size.count);
+  if (made) at->second = digest_of(ByteVector(size.count, kDropped));
+  return at->second;
+}
+
 nlohmann::json to_json(const Trimming& trimming) {
   nlohmann::json of = nlohmann::json::array();
   for (const Digest& hash : trimming.of) of.push_back(hash.hex());

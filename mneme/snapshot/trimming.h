@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
@@ -19,6 +20,15 @@ class JsonCursor;
 
 // The value of every byte of a page that was dropped. It is not zero, so that code which wrongly clears such memory is found out.
 inline constexpr std::byte kDropped{0xa7};
+
+// The digests of dropped pages, by their size: each is made once.
+class DroppedPages {
+ public:
+  const Digest& digest(Bytes size);
+
+ private:
+  std::map<uint64_t, Digest> digests_;  // by size in bytes
+};
 
 struct Trimming {
   // The dynamic hashes of the launches as they were recorded. They are several where launches differ in nothing but memory that

@@ -7,19 +7,6 @@
 namespace mneme {
 namespace {
 
-// The digest of a page of this size that was dropped.
-class DroppedPages {
- public:
-  const Digest& digest(Bytes size) {
-    Digest& digest = digests_[size.count];
-    if (digest == Digest()) digest = digest_of(ByteVector(size.count, kDropped));
-    return digest;
-  }
-
- private:
-  std::map<uint64_t, Digest> digests_;  // by size in bytes
-};
-
 // The recording of an instance whose pages are stored.
 Result<Recording> recording_of(const Database& database, const KernelDocument& document, const RecordedInstance& recorded) {
   Recording recording{document.kernel, {}, recorded.instance, recorded.prologue, recorded.epilogue, {}};
