@@ -6,26 +6,16 @@
 #include <cstring>
 
 #include "mneme/exported/description.h"
+#include "mneme/store/testing/bytes.h"
 
 namespace mneme {
 namespace {
 
 using testing::HasSubstr;
 
-class WrittenBytes final : public WritableFile {
+class FileOfBytes final : public ReadableFile {
  public:
-  Status append(ByteSpan more) override {
-    bytes.insert(bytes.end(), more.begin(), more.end());
-    return {};
-  }
-  Status sync() override { return {}; }
-  Status close() override { return {}; }
-  ByteVector bytes;
-};
-
-class BytesToRead final : public ReadableFile {
- public:
-  explicit BytesToRead(ByteVector bytes) : bytes_(std::move(bytes)) {}
+  explicit FileOfBytes(ByteVector bytes) : bytes_(std::move(bytes)) {}
   Bytes size() const override { return Bytes(bytes_.size()); }
   Status read(uint64_t offset, MutableByteSpan into) override {
     if (offset > bytes_.size() || into.size() > bytes_.size() - offset) return error(Code::corrupt, "the bytes end before");
@@ -40,7 +30,7 @@ class BytesToRead final : public ReadableFile {
 ByteSpan bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 ByteVector made() {
-  WrittenBytes out;
+  BytesWritten out;
   ProgramWriter program(out);
   EXPECT_TRUE(program.put_runner(bytes_of("runner")).ok());
   EXPECT_TRUE(program.put_description(bytes_of("{}")).ok());
@@ -50,7 +40,7 @@ ByteVector made() {
   return std::move(out.bytes);
 }
 
-Result<ProgramParts> read(ByteVector bytes) { return read_program(std::make_unique<BytesToRead>(std::move(bytes)), "./add"); }
+Result<ProgramParts> read(ByteVector bytes) { return read_program(std::make_unique<FileOfBytes>(std::move(bytes)), "./add"); }
 
 TEST(ProgramFile, IsReadAsItWasWritten) {
   const auto parts = read(made());

@@ -350,12 +350,7 @@ TEST_F(Archive, ImportingIsStoppedAtEveryOperationAndGoesOn) {
   bool done = false;
   for (int allowed = 0; !done; ++allowed) {
     ASSERT_LT(allowed, 300);
-    int left = allowed;
-    auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& where, uint64_t) -> Status {
-      const bool changes = operation != "open" && operation != "read" && operation != "lock";
-      if (changes && left-- <= 0) return error(Code::exhausted, "{} {}: No space left on device", operation, where.string());
-      return {};
-    });
+    const auto files = full_after(allowed);
     const Path into = path("new");
     const Imported first = import_bytes(bytes, into, *files);
     done = first.status.ok();

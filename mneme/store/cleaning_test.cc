@@ -138,13 +138,7 @@ TEST_F(Cleaning, StoppedAtEveryOperation) {
   bool done = false;
   for (int allowed = 0; !done; ++allowed) {
     ASSERT_LT(allowed, 200);
-    int left = allowed;
-    auto failing =
-        faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& where, uint64_t) -> Status {
-          const bool changes = operation != "open" && operation != "read" && operation != "lock";
-          if (changes && left-- <= 0) return error(Code::io, "{} {}: Input/output error", operation, where.string());
-          return {};
-        });
+    const auto failing = full_after(allowed);
     auto cleaned = Database::open(db(), *failing)->clean(chosen({first_[0]}), Deed::remove);
     done = cleaned.ok();
     const size_t instances = open().load_document(one_.static_hash)->instances.size();

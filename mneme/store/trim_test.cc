@@ -146,13 +146,7 @@ TEST_F(Trim, StoppedAtEveryOperation) {
   bool done = false;
   for (int allowed = 0; !done; ++allowed) {
     ASSERT_LT(allowed, 200);
-    int left = allowed;
-    auto failing =
-        faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& where, uint64_t) -> Status {
-          const bool changes = operation != "open" && operation != "read" && operation != "lock";
-          if (changes && left-- <= 0) return error(Code::exhausted, "{} {}: No space left on device", operation, where.string());
-          return {};
-        });
+    const auto failing = full_after(allowed);
     auto database = Database::open(db(), *failing);
     const Status status = replace(*database, next, old_);
     done = status.ok();

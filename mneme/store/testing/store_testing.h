@@ -21,6 +21,16 @@ inline ByteVector noise(size_t size, uint32_t seed) {
   return bytes;
 }
 
+// Files of this machine on a disk that is full after `allowed` operations which change files.
+inline std::unique_ptr<FileSystem> full_after(int allowed) {
+  return faulty_file_system(FileSystem::posix(),
+                            [left = allowed](std::string_view operation, const Path& where, uint64_t) mutable -> Status {
+                              const bool changes = operation != "open" && operation != "read" && operation != "lock";
+                              if (!changes || left-- > 0) return {};
+                              return error(Code::exhausted, "{} {}: No space left on device", operation, where.string());
+                            });
+}
+
 struct SampleMemory {
   DevicePtr address;
   ByteVector before, after;
@@ -77,7 +87,7 @@ inline InstanceRecord sample_instance(const KernelRecord& kernel) {
 inline Result<Digest> publish_sample(Database& database, const KernelRecord& kernel, const SampleMemory& memory,
                                      const PublicationOptions& options = {}) {
   MNEME_ASSIGN(auto publication, database.begin_publication(options));
-  Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}};
+  Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}, {}};
   Region before = sample_region(memory), after = sample_region(memory);
   MNEME_TRY(publication->put(batch_of(memory.before, before)));
   MNEME_TRY(publication->put(batch_of(memory.after, after)));
