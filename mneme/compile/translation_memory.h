@@ -22,8 +22,7 @@ class TranslationMemory {
 
   // What `compiler` makes of the IR with these options: Compiler::translate(), or what that has returned before. The times are
   // then what it took before, so that they tell what compiling this configuration takes. Failures are those of translate(), and
-  // not remembered. `module` must
-  // outlive this object.
+  // not remembered. `module` must outlive this object.
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options, Compiler& compiler);
 
  private:

@@ -1,4 +1,5 @@
-// How deploying and explaining measure: in turn, against the launch as recorded.
+// Measuring in turn: a found configuration and the launch as recorded run one after the other, round after round. Deploying and
+// explaining measure so.
 #pragma once
 
 #include "mneme/replay/configuration.h"
@@ -6,7 +7,7 @@
 
 namespace mneme {
 
-// As `mneme tune` confirms.
+// How many rounds are measured.
 inline constexpr unsigned kRoundsInTurn = 7;
 
 // The launch as recorded, judged and timed as the found configuration is.

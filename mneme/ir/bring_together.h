@@ -1,4 +1,4 @@
-// For rooms that look at a kernel as a whole (see access.h).
+// bring_together(): a kernel in one function, for analyses of its IR.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@ class Module;
 
 namespace mneme::ir {
 
-// Device functions into the kernel, and variables out of memory: accesses keep the types of the source. `what` is what errors
-// call the work.
+// Inlines device functions into the kernels that call them, and promotes local variables to registers. Nothing else is changed,
+// so that accesses keep the types of the source. `what` names the work in errors. internal: LLVM does not take the pipeline.
 Status bring_together(llvm::Module& module, std::string_view what);
 
 }  // namespace mneme::ir
