@@ -7,7 +7,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/file_system.h"
-#include "mneme/memory/held_addresses.h"
+#include "mneme/device/held_addresses.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/tuned/tuned_file.h"
 

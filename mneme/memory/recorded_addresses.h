@@ -8,7 +8,7 @@
 #include "mneme/base/status.h"
 #include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
-#include "mneme/memory/held_addresses.h"
+#include "mneme/device/held_addresses.h"
 #include "mneme/memory/memory_plan.h"
 #include "mneme/store/database.h"
 

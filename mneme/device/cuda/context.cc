@@ -1,9 +1,14 @@
 #include "mneme/device/cuda/context.h"
 
+#include "mneme/device/held_addresses.h"
+
 namespace mneme::cuda {
 
 Result<int> count_devices(const Driver& driver) {
-  MNEME_TRY(status_of(driver, driver.cuInit(0), "starting the CUDA driver: cuInit(0)"));
+  {
+    const DriverStart start;
+    MNEME_TRY(status_of(driver, driver.cuInit(0), "starting the CUDA driver: cuInit(0)"));
+  }
   int count = 0;
   MNEME_TRY(status_of(driver, driver.cuDeviceGetCount(&count), "counting the CUDA devices: cuDeviceGetCount"));
   return count;

@@ -16,6 +16,7 @@
 #include "mneme/device/cuda/fake_driver.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
+#include "mneme/device/held_addresses.h"
 
 namespace mneme::cuda {
 namespace {
@@ -740,6 +741,27 @@ TEST_F(CudaDeviceTest, ARangeThatIsTakenIsRefusedWithItsOwner) {
                   "reserving 64.0* MiB of device addresses at 0x7a0000000000: the driver gave 0x[0-9a-f]+ instead; in this "
                   "process the range is taken by 0x7a0000000000-0x7a0000001000 anonymous memory"));
   EXPECT_EQ(state->reservations, 0);
+}
+
+TEST_F(CudaDeviceTest, WhatIsHeldWhenTheDriverStartsCanBeReservedAfterwards) {
+  const MemoryRange range{DevicePtr(0x7a8000000000), 32_MiB};
+  const HeldAddresses held({range});
+  open();
+  EXPECT_EQ(mapping_in(range.address, range.size), "0x7a8000000000-0x7a8002000000 anonymous memory") << "it is held again";
+  const AddressLoan loan(range);
+  auto space = device->reserve(range.address, range.size);
+  EXPECT_TRUE(space.ok()) << space.status().to_string();
+}
+
+TEST_F(CudaDeviceTest, WhatWasMappedWhenTheDriverStartedCannotBeReserved) {
+  void* taken =
+      mmap(reinterpret_cast<void*>(0x7a8000000000), 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  ASSERT_NE(taken, MAP_FAILED);
+  open();
+  munmap(taken, 4096);
+  EXPECT_THAT(
+      device->reserve(DevicePtr(0x7a8000000000), 32_MiB).status().message(),
+      testing::MatchesRegex("reserving 32.0* MiB of device addresses at 0x7a8000000000: the driver gave 0x[0-9a-f]+ instead"));
 }
 
 TEST_F(CudaDeviceTest, HostMemoryIsPinnedAtItsAddress) {

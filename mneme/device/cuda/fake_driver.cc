@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "mneme/device/cuda/element_kernels_host.h"
@@ -203,6 +205,14 @@ CUresult cuGetErrorString(CUresult error, const char** words) {
 
 CUresult cuInit(unsigned) {
   ENTER();
+  if (!std::exchange(state.initialised, true)) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      char* end = nullptr;
+      const uint64_t begin = std::strtoull(line.c_str(), &end, 16);
+      state.mapped_at_start.emplace_back(begin, std::strtoull(end + 1, nullptr, 16));
+    }
+  }
   // A hint alone, as a driver's own memory lies where the system has room.
   if (const uint64_t place = std::exchange(state.takes_at, 0))
     mmap(reinterpret_cast<void*>(place), 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -662,7 +672,9 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
 CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags) {
   ENTER();
   if (!aligned(size) || alignment != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  void* wish = size < state.elsewhere_below || hint >= state.elsewhere_from ? nullptr : reinterpret_cast<void*>(hint);
+  bool elsewhere = size < state.elsewhere_below || hint >= state.elsewhere_from;
+  for (const auto& [begin, end] : state.mapped_at_start) elsewhere |= begin < hint + size && hint < end;
+  void* wish = elsewhere ? nullptr : reinterpret_cast<void*>(hint);
   void* given = mmap(wish, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (given == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   *pointer = reinterpret_cast<CUdeviceptr>(given);

@@ -47,10 +47,14 @@ struct FakeDriverState {
   uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint
   uint64_t elsewhere_from = UINT64_MAX;          // nor are those from this hint on
   uint64_t takes_at = 0;                         // the first cuInit() maps a page of the host there, if there is room
-  std::string jit_log;                           // what the JIT says when cuModuleLoadDataEx fails
-  std::map<CUjit_option, uint64_t> jit_options;  // of the last module that was loaded, but for buffers
-  uint64_t table_address = 0x1000;               // of "table", the one variable, of 24 bytes
-  int static_shared_bytes = 0;                   // of every kernel
+  // As the real driver, the first cuInit() notes what the process has mapped, and no reservation is placed there, also when it is
+  // free again.
+  bool initialised = false;
+  std::vector<std::pair<uint64_t, uint64_t>> mapped_at_start;  // begin and end
+  std::string jit_log;                                         // what the JIT says when cuModuleLoadDataEx fails
+  std::map<CUjit_option, uint64_t> jit_options;                // of the last module that was loaded, but for buffers
+  uint64_t table_address = 0x1000;                             // of "table", the one variable, of 24 bytes
+  int static_shared_bytes = 0;                                 // of every kernel
   std::map<std::string, std::vector<std::pair<size_t, size_t>>> parameters;  // offset and size of each, of kernels by name
 
   // CUPTI: the times of the next kernels that are not Mneme's own, then of all others; and whether records arrive at all.

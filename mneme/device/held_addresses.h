@@ -10,6 +10,9 @@
 //   AddressLoan loan({address, size});               // the range is free
 //   MNEME_ASSIGN(auto space, device->reserve(address, size));
 //
+// CUDA's driver looks at what the process has mapped when it starts, and gives none of these places afterwards, also when they
+// are free again. While it starts, what is held is therefore free (DriverStart), and held again before it opens a device.
+//
 // What is held and lent is known for the process as a whole, whatever the session or thread. All is thread-safe; one object is
 // used by one thread at a time.
 #pragma once
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "mneme/base/memory_range.h"
+#include "mneme/base/types.h"
 
 namespace mneme {
 
@@ -51,5 +55,17 @@ class AddressLoan {
  private:
   MemoryRange range_;  // of no bytes: was moved from
 };
+
+// While a driver starts: nothing that is held is mapped, but a page on either side of it, kHoldDistance away. What is larger than
+// that is then placed elsewhere by the system, and what is small lies next to the page, far from what is held. When the object
+// ends, what is to be held is held again; what was placed there meanwhile is left as it is.
+class DriverStart {
+ public:
+  DriverStart();
+  ~DriverStart();
+  DriverStart(const DriverStart&) = delete;
+  DriverStart& operator=(const DriverStart&) = delete;
+};
+inline constexpr Bytes kHoldDistance = 1_GiB;
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-#include "mneme/memory/held_addresses.h"
+#include "mneme/device/held_addresses.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,6 +34,9 @@ class Taken {
   void* got_;
 };
 
+MemoryRange around(MemoryRange range, Bytes distance) {
+  return {DevicePtr(range.address.address - distance.count), range.size + distance + distance};
+}
 bool is_free(MemoryRange range) { return mappings_in(range.address, range.size).empty(); }
 bool can_be_had(MemoryRange range) { return reserve_host_range(range.address, range.size).ok(); }
 
@@ -125,6 +128,41 @@ TEST(HeldAddresses, RangesOfSeveralHoldersMayOverlap) {
   moved.release();
   moved.release();
   EXPECT_TRUE(is_free(kRange));
+}
+
+TEST(HeldAddresses, WhileADriverStartsNothingIsMappedThereNorPlacedThere) {
+  DevicePtr next;
+  {
+    next = Taken(DevicePtr(), 8_GiB).address();
+  }
+  const MemoryRange range{next + 4_GiB, kBlock};
+  const HeldAddresses held({range});
+  std::optional<HeldAddresses> meanwhile;
+  {
+    const DriverStart start;
+    meanwhile.emplace(std::vector{kRange});
+    EXPECT_TRUE(is_free(range) && is_free(kRange));
+    EXPECT_TRUE(is_free(around(range, 1_GiB)));
+    const Taken large(DevicePtr(), 8_GiB);
+    EXPECT_FALSE((MemoryRange{large.address(), 8_GiB}.overlaps(range)));
+    {
+      const DriverStart another;
+    }
+    EXPECT_TRUE(is_free(range)) << "the first has not ended";
+  }
+  EXPECT_FALSE(can_be_had(range));
+  EXPECT_FALSE(can_be_had(kRange));
+  const AddressLoan loan(range);
+  EXPECT_TRUE(is_free(around(range, 2_GiB))) << "no page is left beside it";
+}
+
+TEST(HeldAddresses, WhatADriverThatStartsPlacesThereIsLeft) {
+  const HeldAddresses held({kRange});
+  std::optional<DriverStart> start(std::in_place);
+  const Taken taken(kPlace + 8_MiB, 2_MiB);
+  ASSERT_EQ(taken.address(), kPlace + 8_MiB);
+  start.reset();
+  EXPECT_THAT(reserve_host_range(kPlace, kBlock).status().message(), HasSubstr("0x7a8000800000-0x7a8000a00000"));
 }
 
 TEST(HeldAddresses, ThreadsHoldAndBorrowAtOnce) {

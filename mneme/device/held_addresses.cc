@@ -1,4 +1,4 @@
-#include "mneme/memory/held_addresses.h"
+#include "mneme/device/held_addresses.h"
 
 #include <sys/mman.h>
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mneme/base/range_map.h"
+#include "mneme/device/host_mapping.h"
 
 namespace mneme {
 namespace {
@@ -56,7 +57,8 @@ class AddressLedger {
   uint64_t hold(std::vector<MemoryRange> ranges) {
     std::lock_guard lock(mutex_);
     const std::vector<MemoryRange>& held = wanted_[++last_holder_] = std::move(ranges);
-    for (const MemoryRange& range : held) occupy_wanted(range);
+    if (starting_ == 0)
+      for (const MemoryRange& range : held) occupy_wanted(range);
     return last_holder_;
   }
 
@@ -76,7 +78,27 @@ class AddressLedger {
   void take_back(const MemoryRange& range) {
     std::lock_guard lock(mutex_);
     lent_.erase(lent_.find(range));
-    occupy_wanted(range);
+    if (starting_ == 0) occupy_wanted(range);
+  }
+
+  void driver_starts() {
+    std::lock_guard lock(mutex_);
+    if (starting_++ > 0) return;
+    for (const auto& [_, ranges] : wanted_)
+      for (const MemoryRange& range : ranges) {
+        vacate(range);
+        occupy_page(range.address.address - kHoldDistance.count - kHostPage.count);
+        occupy_page(range.end().address + kHoldDistance.count);
+      }
+  }
+
+  void driver_started() {
+    std::lock_guard lock(mutex_);
+    if (--starting_ > 0) return;
+    for (const MemoryRange& page : pages_) ::munmap(pointer_to(page.address), page.size.count);
+    pages_.clear();
+    for (const auto& [_, ranges] : wanted_)
+      for (const MemoryRange& range : ranges) occupy_wanted(range);
   }
 
  private:
@@ -100,6 +122,12 @@ class AddressLedger {
     }
   }
 
+  // Unless it is wanted itself.
+  void occupy_page(uint64_t address) {
+    const MemoryRange page{DevicePtr(address), kHostPage};
+    if (wanted_in(page).empty() && occupy(page)) pages_.push_back(page);
+  }
+
   void vacate(const MemoryRange& range) {
     for (auto one = occupied_.first_overlap(range); one != occupied_.end() && one->range.overlaps(range);) {
       const MemoryRange whole = one->range, part = common(whole, range);
@@ -117,6 +145,8 @@ class AddressLedger {
   std::map<uint64_t, std::vector<MemoryRange>> wanted_;  // by holder
   std::multiset<MemoryRange> lent_;
   RangeMap<> occupied_;
+  int starting_ = 0;                // drivers
+  std::vector<MemoryRange> pages_;  // that are occupied while one starts
 };
 
 }  // namespace
@@ -143,5 +173,8 @@ AddressLoan::AddressLoan(AddressLoan&& other) noexcept : range_(std::exchange(ot
 AddressLoan::~AddressLoan() {
   if (range_.size.count != 0) AddressLedger::of_process().take_back(range_);
 }
+
+DriverStart::DriverStart() { AddressLedger::of_process().driver_starts(); }
+DriverStart::~DriverStart() { AddressLedger::of_process().driver_started(); }
 
 }  // namespace mneme
