@@ -26,6 +26,7 @@ from mneme.database import Argument, Buffer, Buffers, Database, Instance, Kernel
 from mneme.deployed import Deployed, deploy
 from mneme.errors import MnemeError
 from mneme.executor import Executor, Future, replay
+from mneme.looked_after import ExportedProgram, Trimmed, Trimming
 from mneme.progress import Progress
 from mneme.result import Log, Result, read_log
 from mneme.session import Session
@@ -43,6 +44,7 @@ __all__ = [
     "Database",
     "Deployed",
     "Executor",
+    "ExportedProgram",
     "Future",
     "Instance",
     "Kernel",
@@ -51,6 +53,8 @@ __all__ = [
     "Progress",
     "Result",
     "Session",
+    "Trimmed",
+    "Trimming",
     "__version__",
     "deploy",
     "errors",

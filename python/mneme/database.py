@@ -18,14 +18,18 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from mneme import _native
+from mneme._device import choose_device
 from mneme._views import MOST, Shown, Table, extent, shown, size
-from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
+from mneme.config import Config
+from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError, UnavailableError
+from mneme.looked_after import ExportedProgram, Trimmed, Trimming
 
 if TYPE_CHECKING:
     import numpy
@@ -56,8 +60,11 @@ class Database(Shown, Mapping[str, "Kernel"]):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._native, only, self._numbers = _native.open_database(_path(path, "opening a database"))
-        documents, damaged = ([self._native.load(only)], []) if only else self._native.list()
+        self._native, self._only, self._numbers = _native.open_database(_path(path, "opening a database"))
+        self._read()
+
+    def _read(self) -> None:
+        documents, damaged = ([self._native.load(self._only)], []) if self._only else self._native.list()
         self._kernels = {document.hash: Kernel(self, document) for document in documents}
         self._damaged: list[MnemeError] = damaged
         self._names = _native.KernelNames(documents, [str(one) for one in damaged])
@@ -103,6 +110,56 @@ class Database(Shown, Mapping[str, "Kernel"]):
         """
         self._native.copy(self._documents(), _path(into, "copying a database"))
         return type(self)(into)
+
+    def trim(
+        self, instances: Iterable[Instance] | None = None, *, device: str | None = None, dry_run: bool = False
+    ) -> list[Trimmed]:
+        """Drops the memory that recorded launches do not touch, as the command `mneme trim` does.
+
+        Each launch is replayed in this process, run once in code that notes its accesses, and replayed without the
+        pages that it does not touch. Where that is verified the trimmed instance takes the place of the old one; it has
+        another hash, and is found by the old one, too. Where it is not, nothing is changed, and `Trimmed.failure` says
+        why. A device fault is the failure of all that follow on that GPU.
+
+        This database then has what is there now. Objects of trimmed instances stay what they were, and are of no more
+        use: ask the database again.
+
+        Args:
+            instances: Which, as a kernel or a list of launches of this database; None: all.
+            device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device.
+            dry_run: Whether to find what can be dropped and change nothing.
+
+        Raises:
+            InvalidArgumentError: An instance is of another database.
+            UnavailableError: There is no such device.
+
+        >>> (trimmed,) = mneme.Database(recordings).trim(device="cpu", dry_run=True)
+        >>> trimmed.failure, trimmed.pages, trimmed.bytes
+        (None, 1, 100)
+        """
+        chosen = list(instances) if instances is not None else [one for kernel in self.values() for one in kernel]
+        for one in chosen:
+            if not isinstance(one, Instance) or one.database.path != self.path:
+                raise InvalidArgumentError(f"trimming: instances of {self.path} are expected, not {one!r}")
+        with ExitStack() as held:
+            for one in chosen:  # before the driver, which choosing a device starts, puts things there
+                held.callback(_native.hold_addresses(self._native, one.kernel._native, one._native).release)
+            kind, ordinal = choose_device(device, "trimming")
+            if (ordinal or 0) >= (there := _native.count_devices(kind)):
+                raise UnavailableError(f"trimming: there is no {kind} device {ordinal or 0}: this machine has {there}")
+            try:
+                return [self._trim_one(one, kind, ordinal or 0, bool(dry_run)) for one in chosen]
+            finally:
+                self._read()
+
+    def _trim_one(self, instance: Instance, kind: str, ordinal: int, dry_run: bool) -> Trimmed:
+        names = (self.path, instance.kernel.hash, instance.hash)
+        try:
+            done = _native.trim(*names, kind=kind, ordinal=ordinal, dry_run=dry_run)
+        except MnemeError as failure:
+            return Trimmed(instance.hash, instance.hash, failure=str(failure))
+        sizes = (done.pages, done.all_pages, done.bytes, done.stored, done.stored_now)
+        return Trimmed(done.before, done.after, *sizes, tuple(done.left))
 
     def _documents(self) -> list[_native.KernelDocument]:
         if self._damaged:
@@ -427,6 +484,12 @@ class Instance(Shown):
         return self._native.device_name
 
     @property
+    def trimmed(self) -> Trimming | None:
+        """What was dropped of the memory that it was recorded with (`Database.trim`); None: nothing."""
+        dropped = self._native.trimmed
+        return Trimming(tuple(dropped.of), dropped.pages, dropped.bytes) if dropped else None
+
+    @property
     def recorded_at(self) -> str:
         """When it was recorded: ISO 8601, UTC."""
         return self._native.recorded_at
@@ -482,10 +545,67 @@ class Instance(Shown):
         """Reads all that belongs to it. CorruptError: something is damaged; the message has the file and the offset."""
         self.database._native.check(self.kernel._native, self._native)
 
-    def export(self, path: str | os.PathLike[str]) -> None:
-        """Writes the launch with all that its replay needs into one file, as `Database.export` does."""
-        one = _native.with_one(self.kernel._native, self._native)
-        self.database._native.export([one], _path(path, "writing an archive"))
+    @overload
+    def export(self, path: str | os.PathLike[str]) -> None: ...
+    @overload
+    def export(
+        self, path: str | os.PathLike[str], *, program: Config, device: str | None = None, whole: bool = False
+    ) -> ExportedProgram: ...
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        program: Config | None = None,
+        device: str | None = None,
+        whole: bool = False,
+    ) -> ExportedProgram | None:
+        """Writes the launch with all that its replay needs into one file, as `Database.export` does; or as a program.
+
+        A program is an executable that needs nothing of Mneme: it restores the memory, launches, compares and times. It
+        is compiled under a configuration and run once, in this process.
+
+        Args:
+            path: The file.
+            program: The configuration under which the launch becomes a program; None: it becomes an archive.
+            device: Of a program: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device.
+            whole: Of a program: whether it keeps memory that the kernel neither reads nor writes.
+
+        Raises:
+            InvalidArgumentError: An option of a program was given for an archive; the file is no regular one.
+            UnavailableError: There is no such device.
+            MnemeError: The code cannot be compiled under the configuration.
+
+        >>> made = instance.export("scale", program=mneme.Config(passes="default<O2>"), device="cpu")
+        >>> made.verified, made.left_out
+        (True, 0)
+        """
+        if program is None:
+            if device is not None or whole:
+                raise InvalidArgumentError(
+                    "writing an archive: 'device' and 'whole' are about programs: give 'program' a configuration"
+                )
+            one = _native.with_one(self.kernel._native, self._native)
+            self.database._native.export([one], _path(path, "writing an archive"))
+            return None
+        if not isinstance(program, Config):
+            raise InvalidArgumentError(f"writing a program: 'program' must be a Config, not {type(program).__name__}")
+        file = _path(path, "writing a program")
+        held = _native.hold_addresses(self.database._native, self.kernel._native, self._native)
+        try:
+            kind, ordinal = choose_device(device, "writing a program")
+            made = _native.make_program(
+                self.database._native,
+                self.kernel.hash,
+                self.hash,
+                file,
+                configuration=program._value,
+                kind=kind,
+                ordinal=ordinal or 0,
+                whole=bool(whole),
+            )
+        finally:
+            held.release()
+        return ExportedProgram(file, made.size, made.memory, made.left_out, made.kept or None, made.verified)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):

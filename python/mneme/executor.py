@@ -26,12 +26,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from mneme import _native
+from mneme._device import choose_device
 from mneme.config import Config
 from mneme.database import Instance, Kernel, _path
 from mneme.errors import ClosedError, InvalidArgumentError, MnemeError
 from mneme.progress import Bar, Progress
 from mneme.result import Result
-from mneme.session import Session, choose_device
+from mneme.session import Session
 
 if TYPE_CHECKING:
     import numpy

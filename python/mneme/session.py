@@ -8,6 +8,7 @@ import weakref
 from types import TracebackType
 
 from mneme import _native
+from mneme._device import choose_device
 from mneme.config import Config
 from mneme.database import Instance
 from mneme.errors import ClosedError, InvalidArgumentError, UnsupportedError
@@ -107,23 +108,6 @@ class Session:
     def __repr__(self) -> str:
         state = repr(self._native.device) if self._native is not None else "closed"
         return f"Session({self.instance.kernel.demangled}, {self.instance.hash[:12]}, {state})"
-
-
-def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
-    """The kind, and the number where one is named, of a device as users write it.
-
-    >>> choose_device("cuda:1", "here"), choose_device("cpu", "here")
-    (('cuda', 1), ('cpu', None))
-    """
-    if device is None:
-        return _native.automatic_kind(), None
-    kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    kinds = _native.device_kinds()
-    if kind not in kinds or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
-        first, *others = kinds
-        named = ", ".join([f'"{first}", "{first}:1" and so on', *(f'"{other}"' for other in others)])
-        raise InvalidArgumentError(f"{what}: 'device' is {named} or None, not {device!r}")
-    return kind, int(number) if colon else None
 
 
 def takes(kind: str, **members: object) -> bool:

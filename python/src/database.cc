@@ -172,6 +172,10 @@ void bind_kernel(nb::module_& module) {
       .def_ro("type", &Parameter::type)
       .def_ro("offset", &Parameter::offset)
       .def_ro("size", &Parameter::size);
+  nb::class_<Trimming>(module, "Trimming")
+      .def_prop_ro("of", [](const Trimming& self) { return hashes_of(self.of); })
+      .def_ro("pages", &Trimming::pages)
+      .def_prop_ro("bytes", [](const Trimming& self) { return self.bytes.count; });
   nb::class_<InstanceRecord>(module, "InstanceRecord")
       .def_prop_ro("hash", [](const InstanceRecord& self) { return self.dynamic_hash.hex(); })
       .def_prop_ro("grid", [](const InstanceRecord& self) { return extent(self.grid); })
@@ -188,6 +192,7 @@ void bind_kernel(nb::module_& module) {
       .def_ro("device_name", &InstanceRecord::device_name)
       .def_prop_ro("memory", [](const InstanceRecord& self) { return self.state_bytes.count; })
       .def_prop_ro("memory_extent", [](const InstanceRecord& self) { return std::string(mneme::to_string(self.memory_extent)); })
+      .def_ro("trimmed", &InstanceRecord::trimmed)
       .def_ro("recorded_at", &InstanceRecord::recorded_at)
       .def_ro("mneme_version", &InstanceRecord::mneme_version)
       .def_prop_ro(

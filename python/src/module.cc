@@ -13,6 +13,8 @@ NB_MODULE(_native, module) {
   mneme::python::bind_session(module);
   mneme::python::bind_pool(module);
   mneme::python::bind_deploy(module);
+  mneme::python::bind_trim(module);
+  mneme::python::bind_program(module);
   mneme::python::bind_passes(module);
   mneme::python::bind_llvm(module);
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import mneme
 import pytest
-from mneme.session import choose_device
+from mneme._device import choose_device
 
 pytestmark = pytest.mark.skipif(choose_device(None, "testing")[0] != "cuda", reason="there is no GPU here")
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme._device import choose_device
 from mneme._views import duration
 from mneme.errors import ClosedError, InvalidArgumentError, UnavailableError
-from mneme.session import choose_device, takes
+from mneme.session import takes
 
 QUICK = {"iterations": 2}
 

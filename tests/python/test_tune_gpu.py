@@ -6,7 +6,7 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.session import choose_device
+from mneme._device import choose_device
 from mneme.tune import Categorical, SearchSpace, preset, tune
 from mneme.tune.space import passes
 

@@ -459,7 +459,7 @@ def _space(options: argparse.Namespace, file: Mapping[str, Any], asked: Mapping[
 
 
 def _kind(device: str | None) -> str:
-    from mneme.session import choose_device
+    from mneme._device import choose_device
 
     return choose_device(device, "tuning")[0]
 

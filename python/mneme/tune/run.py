@@ -129,8 +129,8 @@ def tune(
     >>> study.count("complete") + study.count("failed") + study.count("pruned")
     4
     """
+    from mneme._device import choose_device
     from mneme.config import Config
-    from mneme.session import choose_device
 
     check_keys("tune", executor_options, [*(tune.__kwdefaults__ or ()), *_EXECUTOR_OPTIONS])
     instances = as_instances(instance)

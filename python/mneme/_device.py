@@ -1,0 +1,23 @@
+"""Devices, as users name them."""
+
+from __future__ import annotations
+
+from mneme import _native
+from mneme.errors import InvalidArgumentError
+
+
+def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
+    """The kind, and the number where one is named, of a device as users write it.
+
+    >>> choose_device("cuda:1", "here"), choose_device("cpu", "here")
+    (('cuda', 1), ('cpu', None))
+    """
+    if device is None:
+        return _native.automatic_kind(), None
+    kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    kinds = _native.device_kinds()
+    if kind not in kinds or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
+        first, *others = kinds
+        named = ", ".join([f'"{first}", "{first}:1" and so on', *(f'"{other}"' for other in others)])
+        raise InvalidArgumentError(f"{what}: 'device' is {named} or None, not {device!r}")
+    return kind, int(number) if colon else None
