@@ -92,4 +92,5 @@ def main():
         verify(packages[0], arguments.device, [examples / "cg", "30", "60"], places[2])
 
 
-main()
+if __name__ == "__main__":
+    main()

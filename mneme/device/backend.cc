@@ -26,6 +26,7 @@ Status prove(const Backend& backend, Proof proof, std::unique_ptr<Device>& devic
     MNEME_ASSIGN(device, backend.open(0));
     return {};
   }
+  if (proof == Proof::shown && backend.is_shown && backend.is_shown()) return {};
   MNEME_ASSIGN(const int count, backend.count());
   return count > 0 ? Status() : error(Code::unavailable, "there is no {} here", backend.title);
 }
@@ -59,6 +60,13 @@ Result<int> count_devices(DeviceKind kind) {
   const Backend* backend = find_backend(kind);
   if (!backend) return error(Code::invalid_argument, "counting devices: {} is no kind of device", static_cast<int>(kind));
   return backend->count();
+}
+
+Status check_shown(DeviceKind kind) {
+  const Backend& backend = backend_of(kind);
+  MNEME_TRY(backend.find());
+  std::unique_ptr<Device> none;
+  return prove(backend, Proof::shown, none);
 }
 
 Result<std::unique_ptr<Device>> Device::open(DeviceKind kind, int ordinal) {

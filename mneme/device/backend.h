@@ -47,6 +47,9 @@ struct Backend {
   // ok where this machine has the software by which devices of the kind are reached, such as a driver; else unavailable, with
   // what is missing.
   Status (*find)() = nullptr;
+  // Whether a device is there beyond doubt, as the system shows without the software being started; false: count() is to be
+  // asked. Null where counting takes nothing.
+  bool (*is_shown)() = nullptr;
   // How many devices there are, without opening any. Fails where find() does.
   Result<int> (*count)() = nullptr;
   // Opens a device. unavailable, with the reason and advice: there is no such device.
@@ -64,6 +67,7 @@ std::vector<std::string> user_device_names();
 
 // What "auto" accepts as a proof that devices of a kind can be used.
 enum class Proof {
+  shown,    // the system shows that there is one, or else as `counted`: for whom another process is to use it
   counted,  // there is at least one device; none is opened
   opened,   // the first device opens
 };
@@ -80,6 +84,9 @@ struct AutomaticDevice {
   std::unique_ptr<Device> device;  // with Proof::opened; else null
   std::vector<PassedOver> passed;  // the rows for users before the chosen one, in their order
 };
+
+// ok: there is a device of the kind, as Proof::shown has it. unavailable: there is none. Fails where Backend::find() does.
+Status check_shown(DeviceKind kind);
 
 // What "auto" stands for on this machine: the first row for users that gives the proof. unavailable, with the reason of each
 // row: none does. Only tests give another `table`.

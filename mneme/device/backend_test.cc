@@ -71,11 +71,13 @@ class Automatic : public testing::Test {
   inline static Status found_;
   inline static Result<int> count_ = 0;
   inline static Status opens_;
+  inline static bool shown_ = false;
 
   void SetUp() override {
     found_ = {};
     count_ = 1;
     opens_ = {};
+    shown_ = false;
   }
   static Result<std::unique_ptr<Device>> open_first(int) {
     MNEME_TRY(opens_);
@@ -94,6 +96,7 @@ class Automatic : public testing::Test {
        .name = "first",
        .title = "first device",
        .find = [] { return found_; },
+       .is_shown = [] { return shown_; },
        .count = [] { return count_; },
        .open = open_first},
       {.kind = DeviceKind::cpu,
@@ -106,7 +109,7 @@ class Automatic : public testing::Test {
 };
 
 TEST_F(Automatic, IsTheFirstForUsersThatGivesTheProof) {
-  for (Proof proof : {Proof::counted, Proof::opened}) {
+  for (Proof proof : {Proof::shown, Proof::counted, Proof::opened}) {
     auto chosen = choose_automatically(proof, table_);
     ASSERT_TRUE(chosen.ok());
     EXPECT_EQ(chosen->kind, DeviceKind::cuda);
@@ -143,6 +146,16 @@ TEST_F(Automatic, SaysWhatIsWrongWithWhatIsThere) {
   EXPECT_EQ(broken->kind, DeviceKind::cpu);
   EXPECT_FALSE(broken->passed[0].missing);
   EXPECT_EQ(broken->passed[0].reason.message(), "libcuda.so.1 is broken");
+}
+
+TEST_F(Automatic, WhatTheSystemShowsIsNotCounted) {
+  count_ = error(Code::internal, "the driver was started");
+  EXPECT_EQ(choose_automatically(Proof::shown, table_)->kind, DeviceKind::cpu) << "not shown: it is counted";
+  shown_ = true;
+  EXPECT_EQ(choose_automatically(Proof::shown, table_)->kind, DeviceKind::cuda);
+  EXPECT_EQ(choose_automatically(Proof::counted, table_)->kind, DeviceKind::cpu) << "all others count";
+  found_ = error(Code::unavailable, "no library");
+  EXPECT_EQ(choose_automatically(Proof::shown, table_)->kind, DeviceKind::cpu) << "nothing can use what is shown";
 }
 
 TEST_F(Automatic, FailsWithAllReasonsWhereNoneGivesTheProof) {

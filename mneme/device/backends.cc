@@ -2,6 +2,7 @@
 #include "mneme/cpu/run/cpu_device.h"
 #include "mneme/device/backend.h"
 #include "mneme/device/cuda/cuda_device.h"
+#include "mneme/device/cuda/shown_devices.h"
 #include "mneme/device/fake/fake_device.h"
 
 namespace mneme {
@@ -20,6 +21,7 @@ constexpr Backend kBackends[] = {
      .launch_return = LaunchReturn::when_queued,
      .interposer = "",
      .find = [] { return cuda::open_driver().status(); },
+     .is_shown = [] { return cuda::shows_a_device(); },
      .count = [] { return cuda::count_devices(); },
      .open = cuda::open_device,
      .order_blocks = nullptr},

@@ -4,7 +4,6 @@
 #include "mneme/base/log.h"
 #include "mneme/compile/backend.h"
 #include "mneme/device/backend.h"
-#include "mneme/device/device_count.h"
 
 namespace mneme::cli {
 namespace {
@@ -46,11 +45,10 @@ Result<DeviceKind> DeviceOption::kind_for_program() const {
   if (!is_automatic()) {
     MNEME_ASSIGN(const DeviceKind kind, parse_device_kind(name_));
     if (backend_of(kind).hardware != Hardware::own) return kind;
-    MNEME_ASSIGN(const int count, count_devices(kind));
-    if (count == 0) return error(Code::unavailable, "there is no {} here", backend_of(kind).title);
+    MNEME_TRY(check_shown(kind));
     return kind;
   }
-  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::counted));
+  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::shown));
   for (const PassedOver& passed : chosen.passed) tell(passed, chosen.kind);
   return chosen.kind;
 }
