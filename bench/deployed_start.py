@@ -57,6 +57,9 @@ def ways_of(package, device, folder, mark):
     tuned = folder / "app.tuned"
     ways[f"mneme run --tuned{mark}"] = ([mneme, "run", *on, "--tuned", tuned, "--", folder / "recordable"], {})
     if device != "cpu":
+        if "CUDA_VISIBLE_DEVICES" not in os.environ:
+            # Under a batch system what the system shows is no proof, so that the command starts the driver to count devices.
+            ways[f"the same, driver started before it{mark}"] = ([*ways[f"mneme run --tuned{mark}"][0]], {"SLURM_JOB_ID": "1"})
         by_itself = {"MNEME_TUNED": tuned, "MNEME_INTERPOSERS": package / "lib" / "libmneme_tuned.so"}
         ways[f"the same without the command{mark}"] = ([folder / "recordable"], by_itself)
         plain = folder / "plain.tuned"
