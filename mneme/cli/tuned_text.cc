@@ -38,9 +38,11 @@ std::string conditions_text(const TunedKernel& kernel) {
     text += line(
         "if", fmt::format("argument {} leads to memory that {} other pointers do not lead to", one.parameter, one.others.size()));
   for (const TunedTolerance& one : kernel.tolerances)
-    text += line("right if", fmt::format("{} from byte {} behind argument {} on are within {}",
+    text += line("right if", fmt::format("{} from byte {} {} on are within {}",
                                          one.bytes == 0 ? "bytes" : fmt::format("{} bytes", one.bytes), one.offset,
-                                         one.pointer.parameter, format_tolerance(one.tolerance)));
+                                         one.variable ? "of the variable " + shown(kernel.variables.at(*one.variable))
+                                                      : fmt::format("behind argument {}", one.pointer.parameter),
+                                         format_tolerance(one.tolerance)));
   if (kernel.repeatable == Repeatable::no)
     text += line("run twice", "no: it does more than change memory, and --verify leaves it out");
   return text;

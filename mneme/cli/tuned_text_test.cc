@@ -15,7 +15,8 @@ TEST(TunedText, SaysWhatRunsWhenAndWhy) {
   kernel.aligned = {{0, 256}};
   kernel.alone = {{0, {{1, 0}}}};
   kernel.variables = {"offsets"};
-  kernel.tolerances = {{{0, 0}, 64, 0, {ElementType::f32, 1e-5, ErrorKind::relative}}};
+  kernel.tolerances = {{{0, 0}, 64, 0, {ElementType::f32, 1e-5, ErrorKind::relative}, {}},
+                       {{}, 0, 8, {ElementType::f64, 1e-9, ErrorKind::absolute}, 0}};
   kernel.repeatable = Repeatable::no;
   kernel.evidence.instances = {Digest()};
   kernel.evidence.speed_up = {1.5, 1.4, 1.6};
@@ -40,6 +41,7 @@ TEST(TunedText, SaysWhatRunsWhenAndWhy) {
             "  if             argument 0 is a multiple of 256\n"
             "  if             argument 0 leads to memory that 1 other pointers do not lead to\n"
             "  right if       bytes from byte 64 behind argument 0 on are within f32, 1e-05, relative\n"
+            "  right if       8 bytes from byte 0 of the variable offsets on are within f64, 1e-09, absolute\n"
             "  run twice      no: it does more than change memory, and --verify leaves it out\n"
             "  variable       offsets\n"
             "  speed-up       1.500 (1.400 to 1.600, 95 %)\n"

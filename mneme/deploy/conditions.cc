@@ -59,6 +59,20 @@ std::vector<ArgumentPlace> pointer_places(const KernelRecord& kernel) {
   return places;
 }
 
+// What is left at the end is no whole element.
+uint64_t bytes_of(const ToleratedRange& range, const Region& region) {
+  const uint64_t left = region.size.count - range.offset;
+  return left - range.size.count < size_of(range.tolerance.type).count ? 0 : range.size.count;
+}
+
+std::optional<TunedTolerance> in_variable(const ToleratedRange& range, const Region& region,
+                                          const std::vector<std::string>& variables) {
+  const auto known = std::find(variables.begin(), variables.end(), region.name);
+  if (region.kind != Region::Kind::global || known == variables.end()) return std::nullopt;
+  return TunedTolerance{
+      {}, range.offset, bytes_of(range, region), range.tolerance, static_cast<uint32_t>(known - variables.begin())};
+}
+
 }  // namespace
 
 LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& instance, const LaunchShape& shape,
@@ -68,23 +82,26 @@ LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& ins
 }
 
 std::vector<TunedTolerance> tolerances_of(const std::vector<ToleratedRange>& tolerated, const KernelRecord& kernel,
-                                          const InstanceRecord& instance, const MemoryPlan& plan) {
-  std::vector<TunedTolerance> all;
+                                          const InstanceRecord& instance, const MemoryPlan& plan,
+                                          const std::vector<std::string>& variables) {
+  std::vector<TunedTolerance> all, of_variables;
   for (const ToleratedRange& range : tolerated) {
     const Region& region = plan.regions[range.region].prologue;
+    if (const auto own = in_variable(range, region, variables)) {
+      of_variables.push_back(*own);
+      continue;
+    }
     const uint64_t begin = region.address.address + range.offset;
     std::optional<TunedTolerance> nearest;
     for (const ArgumentPlace& place : pointer_places(kernel)) {
       const uint64_t pointer = word_at(instance, kernel.parameters[place.parameter], place.offset);
       if (!region.range().contains(DevicePtr(pointer)) || pointer > begin || (nearest && nearest->offset <= begin - pointer))
         continue;
-      // What is left at the end is no whole element.
-      const uint64_t left = region.size.count - range.offset;
-      const bool to_the_end = left - range.size.count < size_of(range.tolerance.type).count;
-      nearest = TunedTolerance{place, begin - pointer, to_the_end ? 0 : range.size.count, range.tolerance};
+      nearest = TunedTolerance{place, begin - pointer, bytes_of(range, region), range.tolerance, {}};
     }
     if (nearest) all.push_back(*nearest);
   }
+  all.insert(all.end(), of_variables.begin(), of_variables.end());
   return all;
 }
 

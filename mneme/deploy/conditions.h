@@ -23,10 +23,11 @@ enum class BlockUse {
 // has written, passes of a plugin, and arithmetic that may round otherwise. `shape` is what was verified.
 LaunchRule rule_of(const Configuration& configuration, const InstanceRecord& instance, const LaunchShape& shape, BlockUse blocks);
 
-// By what the code's output may differ and is right: of `tolerated`, what lies behind a pointer among the arguments. The rest is
-// compared by its bytes.
+// By what the code's output may differ and is right: of `tolerated`, what lies in one of the code's `variables`, or behind a
+// pointer among the arguments. The rest is compared by its bytes.
 std::vector<TunedTolerance> tolerances_of(const std::vector<ToleratedRange>& tolerated, const KernelRecord& kernel,
-                                          const InstanceRecord& instance, const MemoryPlan& plan);
+                                          const InstanceRecord& instance, const MemoryPlan& plan,
+                                          const std::vector<std::string>& variables);
 
 // Whether the kernel can be run twice from the same memory and does the same. `code` is its IR; null: there is only the machine
 // code `image`, which is searched for the names of functions that do more than change memory.

@@ -120,7 +120,7 @@ class InstanceDeployment {
     tuned.variables = made.variables;
     MNEME_ASSIGN(const auto tolerated,
                  resolve_tolerances(found_.configuration.tolerance, kernel, session_.instance(), session_.plan()));
-    tuned.tolerances = tolerances_of(tolerated, kernel, session_.instance(), session_.plan());
+    tuned.tolerances = tolerances_of(tolerated, kernel, session_.instance(), session_.plan(), made.variables);
     tuned.repeatable = repeatable(session_.recorded_code(), made.code.image.bytes, session_.plan().textures);
     tuned.evidence = evidence_;
     add_conditions(made.specialisation, kernel, session_.instance(), session_.plan(), tuned);

@@ -115,8 +115,15 @@ TEST(TolerancesOf, AreToldFromThePointerThatLeadsThere) {
   }
   const Tolerance f32{ElementType::f32, 1e-5, ErrorKind::relative};
   EXPECT_EQ(tolerances_of({{"out", 0, 0x80, Bytes(0x20), f32}, {"out", 0, 0xc0, Bytes(0x40), f32}, {"far", 1, 0, Bytes(8), f32}},
-                          kernel, instance, plan),
-            (std::vector<TunedTolerance>{{{1, 0}, 0x40, 0x20, f32}, {{1, 0}, 0x80, 0, f32}}));
+                          kernel, instance, plan, {"total"}),
+            (std::vector<TunedTolerance>{{{1, 0}, 0x40, 0x20, f32, {}}, {{1, 0}, 0x80, 0, f32, {}}}));
+
+  plan.regions[1].prologue.kind = Region::Kind::global;
+  plan.regions[1].prologue.name = "total";
+  const std::vector<ToleratedRange> of_variable{{"total", 1, 0x10, Bytes(0xf2), f32}, {"out", 0, 0, Bytes(4), f32}};
+  EXPECT_EQ(tolerances_of(of_variable, kernel, instance, plan, {"other", "total"}),
+            (std::vector<TunedTolerance>{{{0, 0}, 0, 4, f32, {}}, {{}, 0x10, 0, f32, 1}}));
+  EXPECT_EQ(tolerances_of(of_variable, kernel, instance, plan, {}).size(), 1u) << "the code does not reach it";
 }
 
 TEST(RuleOf, HasTheLaunchThatWasVerified) {

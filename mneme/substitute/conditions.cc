@@ -43,6 +43,7 @@ std::string_view describe(KeptBy reason) {
       "with memory that is not known, so that it cannot be copied",
       "without room for copies of the memory",
       "captured before the code was compared",
+      "whose own code leaves memory otherwise each time",
       "after a difference",
       "slower with the deployed code"};
   return kWords.at(static_cast<size_t>(reason));

@@ -28,6 +28,7 @@ enum class KeptBy {
   unknown_memory,
   no_room,
   capture_before,
+  not_deterministic,  // the program's own code does not leave the same twice
   difference,
   slower,
   count

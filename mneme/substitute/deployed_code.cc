@@ -48,6 +48,7 @@ struct DeployedCode::Candidate {
   // What trials of launches of one shape have come to.
   struct Judged {
     uint64_t trials = 0;
+    uint64_t undecided = 0;                  // as KeptBy::not_deterministic has it
     std::vector<double> deployed, original;  // times of all but the first, which loads what is loaded lazily
     std::optional<KeptBy> kept;              // for good
   };
@@ -68,12 +69,16 @@ struct DeployedCode::Kernel {
   std::vector<std::unique_ptr<Candidate>> candidates;
   std::atomic<bool> dropped = false;
   std::atomic<KeptBy> dropped_by = KeptBy::failure;
-  std::mutex mutex;  // over difference
-  std::string difference;
+  std::mutex mutex;        // over difference
+  std::string difference;  // what a trial has found, for people
   std::atomic<uint64_t> substituted = 0;
   std::array<std::atomic<uint64_t>, static_cast<size_t>(KeptBy::count)> kept{};
 
   void keep(KeptBy reason) { kept[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
+  void tell(std::string found) {
+    std::lock_guard lock(mutex);
+    difference = std::move(found);
+  }
   void drop(const Status& why, KeptBy by = KeptBy::failure) {
     if (!dropped) dropped_by = by;
     if (!dropped.exchange(true)) log::warning("tuned: {}: the program's own code runs from now on: {}", name, why.message());
@@ -271,10 +276,13 @@ void DeployedCode::try_out(const Substitute& substitute, const TrialLaunch& laun
     return kernel.keep(KeptBy::failure);
   }
   kernel.keep(outcome->not_compared.value_or(KeptBy::compared));
+  if (outcome->not_compared == KeptBy::not_deterministic) {
+    kernel.tell(outcome->difference + ": where that is right, say by how much they may differ");
+    return give_up_undecided(*substitute.on_trial, launch.launch.shape);
+  }
   if (outcome->not_compared) return;
   if (!outcome->difference.empty()) {
-    std::lock_guard lock(kernel.mutex);
-    kernel.difference = outcome->difference;
+    kernel.tell(outcome->difference);
     return kernel.drop(error(Code::incompatible, "{}", outcome->difference), KeptBy::difference);
   }
   std::lock_guard lock(substitute.on_trial->mutex);
@@ -285,6 +293,13 @@ void DeployedCode::try_out(const Substitute& substitute, const TrialLaunch& laun
   }
   if (judged.trials == trials_needed() && trials_.race && median_of(judged.deployed) > median_of(judged.original))
     judged.kept = KeptBy::slower;
+}
+
+// As many as were to be compared have told nothing: those that follow will not either.
+void DeployedCode::give_up_undecided(Candidate& candidate, const ProgramShape& shape) {
+  std::lock_guard lock(candidate.mutex);
+  Candidate::Judged& judged = candidate.judged[shape];
+  if (++judged.undecided >= trials_needed()) judged.kept = KeptBy::not_deterministic;
 }
 
 Result<TrialOutcome> DeployedCode::compare(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device) {

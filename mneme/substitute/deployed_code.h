@@ -75,6 +75,7 @@ class DeployedCode {
   Status prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal, CodeLoader& loader) const;
   std::optional<Choice> choose(Kernel& kernel, const ProgramLaunch& launch, int ordinal, CodeLoader& loader);
   uint64_t trials_needed() const;
+  void give_up_undecided(Candidate& candidate, const ProgramShape& shape);
   Result<TrialOutcome> compare(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device);
 
   const TunedFile file_;

@@ -38,12 +38,13 @@ class Trials : public testing::Deployed {
   void make(DeployedCode& deployed, Code does, const ProgramShape& shape = kShape, void* stream = nullptr) {
     ProgramLaunch launch = launch_of(shape);
     launch.stream = stream;
-    const auto original = [&] { return double_all(launch.arguments), ++originals_, true; };
+    const auto original = [&] { return own_(launch.arguments), ++originals_, true; };
     const auto found = deployed.find(launch, registry_, loader_);
     if (!found) return void(original());
     if (found->on_trial) {
       const auto code = [&](void*, void* const* arguments) { return does(arguments), deployed_result_; };
-      return deployed.try_out(*found, {launch, original, code}, loader_);
+      const auto again = [&](void* const* arguments) { return own_(arguments), ++repeated_, Status(); };
+      return deployed.try_out(*found, {launch, original, again, code}, loader_);
     }
     does(launch.arguments);
     deployed.end(*found, {});
@@ -55,7 +56,8 @@ class Trials : public testing::Deployed {
     ones.fill(1);
     return ones;
   }();
-  int originals_ = 0;
+  std::function<void(void* const*)> own_ = double_all;  // what the program's own code does
+  int originals_ = 0, repeated_ = 0;                    // launches of it, and those on copies
   Status deployed_result_;
 };
 
@@ -98,7 +100,7 @@ TEST_F(Trials, AnAddressThatIsStoredIsThatOfTheCopy) {
   const auto found = deployed->find(launch, registry_, loader_);
   ASSERT_TRUE(found && found->on_trial);
   const auto code = [&](void*, void* const* arguments) { return keep_end(arguments), Status(); };
-  deployed->try_out(*found, {launch, [&] { return keep_end(launch.arguments), true; }, code}, loader_);
+  deployed->try_out(*found, {launch, [&] { return keep_end(launch.arguments), true; }, {}, code}, loader_);
   EXPECT_TRUE(deployed->find(launch, registry_, loader_));
 }
 
@@ -114,7 +116,7 @@ TEST_F(Trials, WhatIsWithinItsToleranceIsRight) {
     };
   };
   data_.fill(0x1f800000);  // of which twice is 1 as a float
-  code_.tolerances = {{{0, 0}, 64, 512, {ElementType::f32, 1e-3, ErrorKind::relative}}};
+  code_.tolerances = {{{0, 0}, 64, 512, {ElementType::f32, 1e-3, ErrorKind::relative}, {}}};
   auto deployed = deploy(16, {.verify = 1});
   make(*deployed, off_by(1e-4f));
   EXPECT_EQ(data_[20], 0x3f000000u);
@@ -129,11 +131,112 @@ TEST_F(Trials, WhatIsWithinItsToleranceIsRight) {
               HasSubstr(fmt::format("(1 elements from {} on are not within the tolerance 'f32, 0.001, relative' of what the "
                                     "program's own code leaves (worst error 0.0",
                                     address_of(&data_[16]))));
-  code_.tolerances = {{{0, 0}, 128, 0, {ElementType::f32, 1e-3, ErrorKind::relative}}};
+  code_.tolerances = {{{0, 0}, 128, 0, {ElementType::f32, 1e-3, ErrorKind::relative}, {}}};
   auto before = deploy(16, {.verify = 1});
   data_.fill(0x1f800000);
   make(*before, off_by(1e-4f));
   EXPECT_THAT(before->summary().front(), HasSubstr("bytes are not as the program's own code leaves them")) << "before its range";
+}
+
+TEST_F(Trials, ToleranceOfAVariableIsOfThatVariable) {
+  static std::array<double, 2> sums;
+  code_.variables = {"offsets"};
+  loader_.variable = {address_of(sums.data()), Bytes(sizeof sums)};
+  // The program's own code adds to its variable, and the deployed one to the copy, with another rounding.
+  own_ = [](void* const*) { sums[1] += 1; };
+  const auto off_by = [&](double part) {
+    return [this, part](void* const*) { reinterpret_cast<double*>(loader_.written.at(0))[1] += 1 + part; };
+  };
+  code_.tolerances = {{{}, 8, 0, {ElementType::f64, 1e-9, ErrorKind::relative}, 0}};
+  auto deployed = deploy(16, {.verify = 1});
+  sums = {1, 1};
+  make(*deployed, off_by(1e-12));
+  EXPECT_TRUE(deployed->find(launch_of(kShape), registry_, loader_)) << "it may run";
+  auto beyond = deploy(16, {.verify = 1});
+  sums = {1, 1};
+  make(*beyond, off_by(1e-6));
+  EXPECT_THAT(
+      beyond->summary().front(),
+      HasSubstr(fmt::format("(1 elements from {} on are not within the tolerance 'f64, 1e-09, relative'", address_of(&sums[1]))));
+  EXPECT_EQ(sums[1], 2);
+  code_.tolerances = {{{}, 8, 0, {ElementType::f64, 1e-9, ErrorKind::relative}, 1}};
+  auto other = deploy(16, {.verify = 1});
+  sums = {1, 1};
+  make(*other, off_by(1e-12));
+  EXPECT_THAT(other->summary().front(), HasSubstr("bytes are not as the program's own code leaves them")) << "of no variable";
+}
+
+// What is not the same twice in the program's own code is not held against the deployed one, and does not speak for it either.
+TEST_F(Trials, WhatTheProgramsOwnCodeDoesEachTimeAnewTellsNothing) {
+  own_ = [this](void* const* arguments) {
+    double_all(arguments);
+    argument<uint32_t*>(arguments, 0)[3] = static_cast<uint32_t>(1000 + originals_ + repeated_);
+  };
+  auto deployed = deploy(16, {.verify = 2});
+  for (int i = 0; i < 4; ++i) make(*deployed, double_all);
+  EXPECT_EQ(originals_, 4);
+  EXPECT_EQ(repeated_, 2) << "once for each launch that was compared";
+  EXPECT_EQ(data_[7], 16u) << "the copies alone are run on again";
+  EXPECT_EQ(data_[3], 1005u);
+  EXPECT_TRUE(loader_.blocks.empty());
+  EXPECT_THAT(
+      deployed->summary().front(),
+      HasSubstr("0 of 4 launches ran the deployed code; the others: 4 whose own code leaves memory otherwise each time (2 bytes "
+                "are not as the program's own code leaves them, the first at "));
+  EXPECT_THAT(deployed->summary().front(), HasSubstr(": where that is right, say by how much they may differ)"));
+}
+
+TEST_F(Trials, WhatTheProgramsOwnCodeDoesAlikeIsComparedBesideWhatItDoesNot) {
+  alignas(64) static std::array<uint32_t, 16> other;
+  other.fill(5);
+  b_ = address_of(other.data()).address;
+  loader_.memory.add({address_of(other.data()), Bytes(sizeof other)});
+  own_ = [this](void* const* arguments) {
+    argument<uint32_t*>(arguments, 0)[3] = static_cast<uint32_t>(1000 + originals_ + repeated_);
+  };
+  const auto wrong = [](void* const* arguments) { argument<uint32_t*>(arguments, 1)[2] = 6; };
+  auto deployed = deploy(16, {.verify = 1});
+  for (int i = 0; i < 2; ++i) make(*deployed, wrong);
+  EXPECT_EQ(repeated_, static_cast<int>(kRunsAgain));
+  EXPECT_THAT(deployed->summary().front(),
+              HasSubstr(fmt::format("0 of 2 launches ran the deployed code; the others: 1 run both ways, 1 after a difference (1 "
+                                    "bytes are not as the program's own code leaves them, the first at {})",
+                                    address_of(&other[2]))));
+}
+
+TEST_F(Trials, WithVariablesTheDeployedCodeIsRunAgain) {
+  static uint64_t sum = 5;
+  code_.variables = {"offsets"};
+  loader_.variable = {address_of(&sum), Bytes(sizeof sum)};
+  uint64_t runs = 0;
+  auto deployed = deploy(16, {.verify = 1});
+  const auto each_time = [&](void* const* arguments) {
+    double_all(arguments);
+    EXPECT_EQ(*reinterpret_cast<uint64_t*>(loader_.written.at(0)), 5u) << "each run begins with what was there before";
+    *reinterpret_cast<uint64_t*>(loader_.written.at(0)) += ++runs;
+  };
+  make(*deployed, each_time);
+  EXPECT_EQ(sum, 5u);
+  EXPECT_EQ(repeated_, 0) << "the program's own code reaches the program's variable";
+  EXPECT_EQ(runs, 2u);
+  EXPECT_THAT(deployed->summary().front(), HasSubstr("1 whose own code leaves memory otherwise each time"));
+
+  auto always_wrong = deploy(16, {.verify = 1});
+  make(*always_wrong, [&](void* const* arguments) {
+    double_all(arguments);
+    *reinterpret_cast<uint64_t*>(loader_.written.at(0)) += 2;
+  });
+  EXPECT_THAT(always_wrong->summary().front(),
+              HasSubstr("1 run both ways (1 bytes are not as the program's own code leaves them"));
+}
+
+TEST_F(Trials, WithoutRoomADifferenceIsOne) {
+  // Room for one copy: half of what is free is taken.
+  loader_.free = Bytes(2 * (sizeof data_ + 2 * 4096) + 16);
+  auto deployed = deploy(16, {.verify = 1});
+  make(*deployed, [](void* const* arguments) { ++argument<uint32_t*>(arguments, 0)[7]; });
+  EXPECT_EQ(repeated_, 0);
+  EXPECT_THAT(deployed->summary().front(), HasSubstr("; there was no room to see whether the same code leaves the same twice)"));
 }
 
 TEST_F(Trials, TheSlowerCodeIsDroppedForItsShape) {

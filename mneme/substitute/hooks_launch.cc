@@ -14,23 +14,28 @@ Status check_launched(cudaError_t code) {
   return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(code));
 }
 
-// `original` makes the call of the program, and `with` makes it with the code under a handle, in another shape, with arguments.
-template <typename Original, typename With>
-cudaError_t launch(Table& table, const ProgramLaunch& launch, Original original, With with) {
+// `own` makes the call of the program with some arguments, and `with` makes it with the code under a handle, in another shape,
+// with arguments.
+template <typename Own, typename With>
+cudaError_t launch(Table& table, const ProgramLaunch& launch, Own own, With with) {
+  const auto original = [&] { return own(const_cast<void**>(launch.arguments)); };
   DeployedCode& code = process()->code;
   const auto substitute = code.find(launch, table.registry(), table);
   if (!substitute) return original();
   const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
-  // Of its failure the program finds nothing.
-  const auto make = [&](void* handle, void* const* arguments) {
-    const cudaError_t launched = with(handle, substitute->shape, const_cast<void**>(arguments));
+  // Of a failure that is not its own the program finds nothing.
+  const auto quietly = [&](cudaError_t launched) {
     if (launched != cudaSuccess && !pending) (void)MNEME_NEXT(table, cudaGetLastError)();
     return launched;
+  };
+  const auto make = [&](void* handle, void* const* arguments) {
+    return quietly(with(handle, substitute->shape, const_cast<void**>(arguments)));
   };
   if (substitute->on_trial) [[unlikely]] {
     cudaError_t made = cudaSuccess;
     const auto deployed = [&](void* handle, void* const* arguments) { return check_launched(make(handle, arguments)); };
-    code.try_out(*substitute, {launch, [&] { return (made = original()) == cudaSuccess; }, deployed}, table);
+    const auto again = [&](void* const* arguments) { return check_launched(quietly(own(const_cast<void**>(arguments)))); };
+    code.try_out(*substitute, {launch, [&] { return (made = original()) == cudaSuccess; }, again, deployed}, table);
     return made;
   }
   const cudaError_t launched = make(substitute->handle, launch.arguments);
@@ -56,7 +61,7 @@ cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block,
   auto next = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot));
   return launch(
       table, {function, {extent(grid), extent(block), Bytes(shared), kCooperative}, arguments, stream_of_call<kSlot>(stream)},
-      [&] { return next(function, grid, block, arguments, shared, stream); },
+      [&](void** own) { return next(function, grid, block, own, shared, stream); },
       [&](void* handle, const ProgramShape& shape, void** changed) {
         return launch_handle<kSlot, kCooperative>(table, handle, shape, changed, stream);
       });
@@ -68,7 +73,7 @@ cudaError_t on_launch_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 
   auto next = reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot));
   return launch(
       table, {kernel, {extent(grid), extent(block), Bytes(shared)}, arguments, stream_of_call<kSlot>(stream)},
-      [&] { return next(kernel, grid, block, arguments, shared, stream); },
+      [&](void** own) { return next(kernel, grid, block, own, shared, stream); },
       [&](void* handle, const ProgramShape& shape, void** changed) {
         return launch_handle<kSlot, false>(table, handle, shape, changed, stream);
       });
@@ -89,7 +94,7 @@ cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configura
   }
   return launch(
       table, {function, shape, arguments, stream_of_call<kSlot>(configuration->stream), odd_attributes},
-      [&] { return next(configuration, function, arguments); },
+      [&](void** own) { return next(configuration, function, own); },
       [&](void* handle, const ProgramShape& tuned, void** with) {
         cudaLaunchConfig_t changed = *configuration;
         changed.gridDim = extent(tuned.grid);

@@ -1,135 +1,9 @@
 #include "mneme/substitute/trial.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include "mneme/device/element_comparison.h"
 
 namespace mneme {
 namespace {
-
-// What may differ by a tolerance, in the program's memory.
-struct Tolerated {
-  MemoryRange range;  // whole elements
-  Tolerance tolerance;
-};
-
-// Compares what the deployed code has left in the copies with what the program's own has left in its memory.
-class TrialComparison {
- public:
-  TrialComparison(const TrialCode& code, const ProgramLaunch& launch, const TrialMemory& memory, TrialDevice& device)
-      : memory_(memory), stream_(launch.stream), device_(device) {
-    for (const TunedTolerance& one : code.code.tolerances) add(one, code, launch);
-    std::sort(tolerated_.begin(), tolerated_.end(),
-              [](const Tolerated& a, const Tolerated& b) { return a.range.address < b.range.address; });
-  }
-
-  // What differs, for people; empty: nothing.
-  Result<std::string> run() {
-    for (const TrialMemory::Piece& piece : memory_.pieces()) {
-      DevicePtr from = piece.source.address;
-      for (const Tolerated& one : tolerated_) {
-        if (!piece.source.contains(one.range.address) || one.range.address < from) continue;
-        MNEME_TRY(compare_bytes(from, one.range.address));
-        MNEME_TRY(compare_elements(one));
-        from = one.range.end();
-      }
-      MNEME_TRY(compare_bytes(from, piece.source.end()));
-    }
-    if (differing_ != 0)
-      return fmt::format("{} bytes are not as the program's own code leaves them, the first at {}", differing_, first_);
-    return beyond_;
-  }
-
- private:
-  void add(const TunedTolerance& one, const TrialCode& code, const ProgramLaunch& launch) {
-    const auto& [parameter, offset] = one.pointer;
-    if (parameter >= code.sizes.size() || offset > code.sizes[parameter] || code.sizes[parameter] - offset < sizeof(uint64_t))
-      return;
-    uint64_t pointer = 0;
-    std::memcpy(&pointer, static_cast<const std::byte*>(launch.arguments[parameter]) + offset, sizeof pointer);
-    const DevicePtr begin(pointer + one.offset);
-    for (const TrialMemory::Piece& piece : memory_.pieces()) {
-      if (!piece.source.contains(DevicePtr(pointer)) || !piece.source.contains(begin)) continue;
-      const uint64_t left = (piece.source.end() - begin).count, element = size_of(one.tolerance.type).count;
-      const uint64_t bytes = std::min(one.bytes == 0 ? left : one.bytes, left) / element * element;
-      if (bytes != 0) tolerated_.push_back({{begin, Bytes(bytes)}, one.tolerance});
-    }
-  }
-
-  // Calls `see` with both sides of each chunk.
-  template <typename See>
-  Status each_chunk(DevicePtr begin, DevicePtr end, See see) {
-    for (DevicePtr at = begin; at < end; at = at + Bytes(deployed_.size())) {
-      const size_t size = std::min((end - at).count, kTrialChunk.count);
-      deployed_.resize(size);
-      original_.resize(size);
-      MNEME_TRY(device_.read(deployed_.data(), memory_.copy_of(at), Bytes(size), stream_));
-      MNEME_TRY(device_.read(original_.data(), at, Bytes(size), stream_));
-      see(at);
-    }
-    return {};
-  }
-
-  Status compare_bytes(DevicePtr begin, DevicePtr end) {
-    return each_chunk(begin, end, [&](DevicePtr at) {
-      if (std::memcmp(deployed_.data(), original_.data(), original_.size()) == 0) return;
-      for (size_t i = 0; i < original_.size(); ++i) {
-        if (deployed_[i] == original_[i]) continue;
-        if (const size_t word = i - (at.address + i) % sizeof(uint64_t); is_pointer_to_the_copy(word)) {
-          i = word + sizeof(uint64_t) - 1;
-          continue;
-        }
-        if (differing_++ == 0) first_ = at + Bytes(i);
-      }
-    });
-  }
-
-  // Whether there is an address in both, and the one is of the copy of what the other is of.
-  bool is_pointer_to_the_copy(size_t at) const {
-    if (at > original_.size() || original_.size() - at < sizeof(uint64_t)) return false;
-    uint64_t deployed = 0, original = 0;
-    std::memcpy(&deployed, &deployed_[at], sizeof deployed);
-    std::memcpy(&original, &original_[at], sizeof original);
-    return deployed != original && memory_.copy_of(DevicePtr(original)) == DevicePtr(deployed);
-  }
-
-  Status compare_elements(const Tolerated& one) {
-    const Tolerance& tolerance = one.tolerance;
-    const ElementComparison how{tolerance.type, tolerance.threshold, tolerance.error, tolerance.norm, tolerance.nan};
-    element::Measure measure = measure_of(how);
-    const uint64_t size = size_of(how.type).count;
-    for (;;) {
-      element::Tally tally;
-      MNEME_TRY(each_chunk(one.range.address, one.range.end(), [&](DevicePtr at) {
-        const uint64_t index = (at - one.range.address).count / size;
-        element::merge(tally, tally_host_elements(how.type, deployed_, original_, index, measure), measure.sum);
-      }));
-      if (const auto again = rescaled(measure, tally); again && !is_rescaled(measure)) {
-        measure = *again;
-        continue;
-      }
-      const ElementDifferences found = judge(how, measure, tally, one.range.size.count / size);
-      if (!found.within && beyond_.empty())
-        beyond_ = fmt::format(
-            "{} elements from {} on are not within the tolerance '{}' of what the program's own code leaves (worst error {})",
-            found.failing != 0 ? found.failing : found.elements, one.range.address, format_tolerance(tolerance), found.worst);
-      return {};
-    }
-  }
-  static bool is_rescaled(const element::Measure& measure) {
-    return measure.difference_scale != 1 || measure.magnitude_scale != 1;
-  }
-
-  const TrialMemory& memory_;
-  void* const stream_;
-  TrialDevice& device_;
-  std::vector<Tolerated> tolerated_;
-  ByteVector deployed_, original_;
-  uint64_t differing_ = 0;
-  DevicePtr first_;
-  std::string beyond_;
-};
 
 class Trial {
  public:
@@ -151,14 +25,17 @@ class Trial {
   bool original_was_made() const { return original_was_made_; }
 
  private:
-  Status run_deployed() {
+  Status launch_deployed() {
     MNEME_ASSIGN(void* const handle, device_.launch_handle(code_.loaded));
-    const auto launch = [&] { return launch_.deployed(handle, memory_.arguments()); };
-    if (timed_ == Timed::no) return launch();
+    return launch_.deployed(handle, memory_.arguments());
+  }
+
+  Status run_deployed() {
+    if (timed_ == Timed::no) return launch_deployed();
     // Once before, so that nothing is loaded meanwhile; and each time right behind a copy of the memory, as the program's own.
-    MNEME_TRY(launch());
+    MNEME_TRY(launch_deployed());
     MNEME_TRY(memory_.refresh());
-    MNEME_ASSIGN(outcome_.deployed, device_.time(launch_.launch.stream, launch));
+    MNEME_ASSIGN(outcome_.deployed, device_.time(launch_.launch.stream, [&] { return launch_deployed(); }));
     return {};
   }
 
@@ -179,8 +56,40 @@ class Trial {
       outcome_.not_compared = KeptBy::failure;
       return std::move(outcome_);
     }
-    MNEME_ASSIGN(outcome_.difference, TrialComparison(code_, launch_.launch, memory_, device_).run());
+    TrialComparison comparison(code_, launch_.launch, memory_, device_);
+    MNEME_ASSIGN(std::vector<PieceDifference> differing, comparison.run(Against::program));
+    outcome_.difference = describe(differing);
+    if (!outcome_.difference.empty()) MNEME_TRY(look_whether_it_counts(comparison, std::move(differing)));
     return std::move(outcome_);
+  }
+
+  // Pieces that the same code leaves otherwise when it is run again from the same memory tell nothing. The program's code leaves
+  // copies where its launch has left its memory; with variables, which it does not reach through the arguments, the deployed code
+  // is run against itself.
+  Status look_whether_it_counts(TrialComparison& comparison, std::vector<PieceDifference> differing) {
+    const bool of_deployed = !code_.variables.empty();
+    bool there_is_room = memory_.keeps_what_was_before();
+    if (there_is_room && of_deployed) {
+      MNEME_ASSIGN(there_is_room, memory_.keep_result());
+    }
+    if (!there_is_room) {
+      outcome_.difference += "; there was no room to see whether the same code leaves the same twice";
+      return {};
+    }
+    for (unsigned run = 0; run < kRunsAgain; ++run) {
+      MNEME_TRY(memory_.restore());
+      MNEME_TRY(of_deployed ? launch_deployed() : launch_.own(memory_.arguments()));
+      MNEME_ASSIGN(const auto unlike, comparison.run(of_deployed ? Against::kept : Against::program));
+      for (size_t i = 0; i < differing.size(); ++i)
+        if (unlike[i].any()) differing[i] = {};
+      const std::string left = describe(differing);
+      if (left.empty()) {
+        outcome_.not_compared = KeptBy::not_deterministic;
+        return {};
+      }
+      outcome_.difference = left;
+    }
+    return {};
   }
 
   // Reads the program's memory, as the copy before the deployed code has, so that both find the device's cache alike.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mneme/substitute/trial_memory.h"
+#include "mneme/substitute/trial_comparison.h"
 
 namespace mneme {
 
@@ -16,28 +16,28 @@ struct TrialLaunch {
   const ProgramLaunch& launch;
   // Makes the program's launch, and returns whether that succeeded.
   std::function<bool()> original;
+  // Launches the program's code as its launch does, with these arguments.
+  std::function<Status(void* const* arguments)> own;
   // Launches the code under a handle with these arguments.
   std::function<Status(void* handle, void* const* arguments)> deployed;
-};
-
-struct TrialCode {
-  const TunedKernel& code;
-  const std::vector<uint64_t>& sizes;  // of the parameters
-  // Code of its own, whose table of variables is the trial's.
-  CodeLoader::Loaded loaded;
-  std::vector<MemoryRange> variables;  // the program's, in the order of the table
 };
 
 enum class Timed { no, yes };
 
 struct TrialOutcome {
-  std::optional<KeptBy> not_compared;  // why the launch could not be run both ways
-  std::string difference;              // what the deployed code has left otherwise; empty: nothing
-  double deployed = 0, original = 0;   // nanoseconds on the device, where it was timed
+  // Why the launch could not be run both ways; not_deterministic: it was, and what differs says nothing of the deployed code.
+  std::optional<KeptBy> not_compared;
+  std::string difference;             // what the deployed code has left otherwise, for people; empty: nothing
+  double deployed = 0, original = 0;  // nanoseconds on the device, where it was timed
 };
 
+// Where the two differ by more than the tolerances, code is run again from the same memory, up to kRunsAgain times: that of the
+// program; or the deployed one where the kernel has variables, since the program's reaches its own. What differs only in pieces
+// of memory that the same code does not leave alike is not deterministic, and no difference. Without room for that it is one.
+//
 // The program's launch is made once in any case. A failure is that of the deployed code, or of the device; a launch of the
 // program that fails is its own, and then nothing was compared (KeptBy::failure).
+inline constexpr unsigned kRunsAgain = 3;
 Result<TrialOutcome> run_trial(const TrialCode& code, const TrialLaunch& launch, Timed timed, TrialDevice& device);
 
 }  // namespace mneme

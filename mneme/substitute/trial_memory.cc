@@ -28,7 +28,8 @@ uint64_t aligned(uint64_t address, uint64_t alignment) { return (address + align
 
 TrialMemory::~TrialMemory() {
   for (const Piece& piece : pieces_)
-    if (piece.block != DevicePtr()) device_.release(piece.block);
+    for (const DevicePtr block : {piece.block, piece.before, piece.result})
+      if (block != DevicePtr()) device_.release(block);
 }
 
 Result<std::optional<KeptBy>> TrialMemory::take(const TunedKernel& code, const ProgramLaunch& launch,
@@ -43,6 +44,8 @@ Result<std::optional<KeptBy>> TrialMemory::take(const TunedKernel& code, const P
   MNEME_ASSIGN(const bool there_is_room, allocate_copies(alignment));
   if (!there_is_room) return std::optional(KeptBy::no_room);
   MNEME_TRY(refresh());
+  for (const Piece& piece : pieces_)
+    if (keeps_before_) MNEME_TRY(device_.copy(piece.before, piece.copy, piece.source.size, stream_));
   MNEME_ASSIGN(const bool elsewhere, leads_elsewhere());
   if (elsewhere) return std::optional(KeptBy::unknown_memory);
   point_arguments_to_copies();
@@ -51,7 +54,7 @@ Result<std::optional<KeptBy>> TrialMemory::take(const TunedKernel& code, const P
 
 // False: an argument leads to memory of which nothing is known, or stands where it cannot be changed.
 bool TrialMemory::find_pieces(const std::vector<MemoryRange>& variables) {
-  for (const MemoryRange& variable : variables) pieces_.push_back({variable, {}, {}});
+  for (const MemoryRange& variable : variables) pieces_.emplace_back().source = variable;
   for (const ByteVector& value : values_)
     for (uint64_t offset = 0; offset + kWord <= value.size(); ++offset)
       if (!add_pointer(word_at(value, offset), offset % kWord == 0)) return false;
@@ -65,7 +68,7 @@ bool TrialMemory::add_pointer(uint64_t word, bool can_be_changed) {
   if (std::any_of(pieces_.begin(), pieces_.end(), own)) return can_be_changed;
   const auto allocation = word == 0 ? std::nullopt : device_.allocation_of(address);
   if (allocation) {
-    pieces_.push_back({*allocation, {}, {}});
+    pieces_.emplace_back().source = *allocation;
     return can_be_changed;
   }
   return word == 0 || (!device_.is_memory(address) && !(device_.reaches_host_memory() && HostMappings::now().is_writable(word)));
@@ -101,12 +104,39 @@ Result<bool> TrialMemory::allocate_copies(uint64_t alignment) {
     piece.block = *block;
     piece.copy = DevicePtr(aligned(block->address, alignment) + piece.source.address.address % alignment);
   }
+  // Nothing runs on these, so that they may lie anywhere.
+  keeps_before_ = allocate_all(&Piece::before, left);
+  return true;
+}
+
+bool TrialMemory::allocate_all(DevicePtr Piece::* member, uint64_t left) {
+  for (const Piece& piece : pieces_) {
+    if (piece.source.size.count > left) return false;
+    left -= piece.source.size.count;
+  }
+  for (Piece& piece : pieces_) {
+    const auto block = device_.allocate(piece.source.size);
+    if (!block.ok()) return false;
+    piece.*member = *block;
+  }
   return true;
 }
 
 Status TrialMemory::refresh() {
   for (const Piece& piece : pieces_) MNEME_TRY(device_.copy(piece.copy, piece.source.address, piece.source.size, stream_));
   return {};
+}
+
+Status TrialMemory::restore() {
+  for (const Piece& piece : pieces_) MNEME_TRY(device_.copy(piece.copy, piece.before, piece.source.size, stream_));
+  return {};
+}
+
+Result<bool> TrialMemory::keep_result() {
+  MNEME_ASSIGN(const Bytes available, device_.free_memory());
+  if (!allocate_all(&Piece::result, available.count / kShareOfFree)) return false;
+  for (const Piece& piece : pieces_) MNEME_TRY(device_.copy(piece.result, piece.copy, piece.source.size, stream_));
+  return true;
 }
 
 const TrialMemory::Piece* TrialMemory::piece_at(DevicePtr address) const {
@@ -128,6 +158,11 @@ const TrialMemory::Piece* TrialMemory::piece_near(DevicePtr address) const {
 DevicePtr TrialMemory::copy_of(DevicePtr address) const {
   const Piece* piece = piece_near(address);
   return piece ? DevicePtr(piece->copy.address + (address.address - piece->source.address.address)) : address;
+}
+
+DevicePtr TrialMemory::kept_of(DevicePtr address) const {
+  const Piece* piece = piece_at(address);
+  return piece ? piece->result + (address - piece->source.address) : address;
 }
 
 void TrialMemory::point_arguments_to_copies() {

@@ -19,7 +19,9 @@ class TrialMemory {
   struct Piece {
     MemoryRange source;
     DevicePtr copy;
-    DevicePtr block;  // which holds the copy, and is released
+    DevicePtr block;   // which holds the copy, and is released
+    DevicePtr before;  // a second copy, which stays as the first was; null: there is none
+    DevicePtr result;  // a third, of what was left in the first once; likewise
   };
 
   TrialMemory(TrialDevice& device, void* stream) : device_(device), stream_(stream) {}
@@ -33,17 +35,27 @@ class TrialMemory {
                                      const std::vector<MemoryRange>& variables);
   // Copies the program's memory once more, as the first time.
   Status refresh();
+  // Whether there was room for keeping what was copied first, so that restore() can be called.
+  bool keeps_what_was_before() const { return keeps_before_; }
+  // Puts it back into the copies. The program's launch may have changed its memory meanwhile.
+  Status restore();
+  // Keeps what the copies hold now, for kept_of(). False: there is no room.
+  Result<bool> keep_result();
 
   const std::vector<Piece>& pieces() const { return pieces_; }
   void* const* arguments() const { return pointers_.data(); }
   // The copy of an address of the program's. It lies in a piece.
   DevicePtr copy_of(DevicePtr address) const;
+  // The same of what is kept.
+  DevicePtr kept_of(DevicePtr address) const;
 
  private:
   bool find_pieces(const std::vector<MemoryRange>& variables);
   bool add_pointer(uint64_t word, bool can_be_changed);
   void merge_pieces();
   Result<bool> allocate_copies(uint64_t alignment);
+  // Fills a member of each piece with memory of the piece's size; `left` bytes of memory may be taken.
+  bool allocate_all(DevicePtr Piece::* member, uint64_t left);
   const Piece* piece_at(DevicePtr address) const;
   const Piece* piece_near(DevicePtr address) const;
   void point_arguments_to_copies();
@@ -52,6 +64,7 @@ class TrialMemory {
   TrialDevice& device_;
   void* const stream_;
   std::vector<Piece> pieces_;  // by address, and none touches another
+  bool keeps_before_ = false;
   std::vector<ByteVector> values_;
   std::vector<void*> pointers_;  // to the values, as a launch has them
 };

@@ -102,7 +102,7 @@ Status read_evidence(const JsonCursor& at, Evidence& out) {
 
 json to_json(const TunedKernel& kernel) {
   json arguments = json::array(), aligned_pointers = json::array(), alone = json::array(), variables = json::array(),
-       tolerances = json::array();
+       tolerances = json::array(), variable_tolerances = json::array();
   for (const ArgumentIs& one : kernel.arguments)
     arguments.push_back({{"parameter", one.parameter}, {"bytes", hex_of(one.bytes)}});
   for (const PointerAligned& one : kernel.aligned)
@@ -113,12 +113,17 @@ json to_json(const TunedKernel& kernel) {
     alone.push_back({{"parameter", one.parameter}, {"others", others}});
   }
   for (const std::string& variable : kernel.variables) variables.push_back({{"name", variable}});
-  for (const TunedTolerance& one : kernel.tolerances)
-    tolerances.push_back({{"parameter", one.pointer.parameter},
-                          {"pointer", one.pointer.offset},
-                          {"offset", one.offset},
-                          {"bytes", one.bytes},
-                          {"tolerance", format_tolerance(one.tolerance)}});
+  for (const TunedTolerance& one : kernel.tolerances) {
+    json range = {{"offset", one.offset}, {"bytes", one.bytes}, {"tolerance", format_tolerance(one.tolerance)}};
+    if (one.variable) {
+      range["variable"] = *one.variable;
+      variable_tolerances.push_back(std::move(range));
+    } else {
+      range["parameter"] = one.pointer.parameter;
+      range["pointer"] = one.pointer.offset;
+      tolerances.push_back(std::move(range));
+    }
+  }
   return {{"static_hash", kernel.static_hash.hex()},
           {"name", kernel.name},
           {"demangled", kernel.demangled},
@@ -131,6 +136,7 @@ json to_json(const TunedKernel& kernel) {
           {"alone", alone},
           {"variables", variables},
           {"tolerances", tolerances},
+          {"variable_tolerances", variable_tolerances},
           {"repeatable", word_of(kRepeatable, kernel.repeatable)},
           {"evidence", to_json(kernel.evidence)}};
 }
@@ -158,22 +164,38 @@ Status read_conditions(const JsonCursor& at, TunedKernel& out) {
   });
 }
 
-// Members that came with version 1.1.
-Status read_for_comparison(const JsonCursor& at, TunedKernel& out) {
+Status read_range(const JsonCursor& at, TunedTolerance& out) {
+  std::string tolerance;
+  MNEME_TRY(at.read("offset", out.offset));
+  MNEME_TRY(at.read("bytes", out.bytes));
+  MNEME_TRY(at.read("tolerance", tolerance));
+  const auto parsed = parse_tolerance(tolerance);
+  if (!parsed.ok()) return at.corrupt(parsed.status().message());
+  out.tolerance = *parsed;
+  return {};
+}
+
+Status read_tolerances(const JsonCursor& at, TunedKernel& out) {
   if (at.value().contains("tolerances"))
     MNEME_TRY(at.each("tolerances", [&](const JsonCursor& one) -> Status {
       TunedTolerance& range = out.tolerances.emplace_back();
-      std::string tolerance;
       MNEME_TRY(one.read("parameter", range.pointer.parameter));
       MNEME_TRY(one.read("pointer", range.pointer.offset));
-      MNEME_TRY(one.read("offset", range.offset));
-      MNEME_TRY(one.read("bytes", range.bytes));
-      MNEME_TRY(one.read("tolerance", tolerance));
-      const auto parsed = parse_tolerance(tolerance);
-      if (!parsed.ok()) return one.corrupt(parsed.status().message());
-      range.tolerance = *parsed;
-      return {};
+      return read_range(one, range);
     }));
+  if (!at.value().contains("variable_tolerances")) return {};
+  return at.each("variable_tolerances", [&](const JsonCursor& one) -> Status {
+    TunedTolerance& range = out.tolerances.emplace_back();
+    MNEME_TRY(one.read("variable", range.variable.emplace()));
+    if (*range.variable >= out.variables.size())
+      return one.corrupt(fmt::format("'variable' is {}, and there are {}", *range.variable, out.variables.size()));
+    return read_range(one, range);
+  });
+}
+
+// Members that came with version 1.1, and with 1.2.
+Status read_for_comparison(const JsonCursor& at, TunedKernel& out) {
+  MNEME_TRY(read_tolerances(at, out));
   if (!at.value().contains("repeatable")) return {};
   std::string word;
   MNEME_TRY(at.read("repeatable", word));

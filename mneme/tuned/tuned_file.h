@@ -50,6 +50,7 @@ struct TunedTolerance {
   uint64_t offset = 0;    // so many bytes on,
   uint64_t bytes = 0;     // so many; 0: to the end of the allocation
   Tolerance tolerance;
+  std::optional<uint32_t> variable;  // in the place of `pointer`: index into TunedKernel::variables
   friend bool operator==(const TunedTolerance&, const TunedTolerance&) = default;
 };
 
@@ -128,7 +129,7 @@ struct TunedFile {
   void add(const TunedFile& other);
 };
 
-inline constexpr uint16_t kTunedMajor = 1, kTunedMinor = 1;
+inline constexpr uint16_t kTunedMajor = 1, kTunedMinor = 2;
 
 ByteVector encode_tuned(const TunedFile& file);
 // Trusts nothing. corrupt: it is no such file, or was damaged. incompatible: a newer Mneme has written it. Messages start with

@@ -31,7 +31,8 @@ TunedFile small_file() {
   kernel.aligned = {{0, 256}};
   kernel.alone = {{0, {{1, 0}, {2, 8}}}};
   kernel.variables = {"offsets"};
-  kernel.tolerances = {{{0, 8}, 64, 512, {ElementType::f32, 1e-5, ErrorKind::relative}}};
+  kernel.tolerances = {{{0, 8}, 64, 512, {ElementType::f32, 1e-5, ErrorKind::relative}, {}},
+                       {{}, 8, 16, {ElementType::f64, 1e-9, ErrorKind::absolute}, 0}};
   kernel.repeatable = Repeatable::yes;
   kernel.evidence = {
       {digest_of(bytes_of("launch"))}, {1.5, 1.4, 1.6}, true, 2000, 1333.25, "NVIDIA H200", "0.1.0", "nvptxcompiler", "580.95",
@@ -54,7 +55,10 @@ TEST(TunedFile, WhatIsWrittenIsRead) {
 TEST(TunedFile, FilesOfEachVersionAreReadForEver) {
   TunedFile first = small_file();  // which had no word of tolerances, and of running twice
   for (TunedKernel& kernel : first.kernels) kernel.tolerances = {}, kernel.repeatable = Repeatable::unknown;
-  for (const auto& [name, expected] : {std::pair("tuned-1.0.tuned", first), std::pair("tuned-1.1.tuned", small_file())}) {
+  TunedFile second = small_file();  // which had none of variables
+  for (TunedKernel& kernel : second.kernels) kernel.tolerances.pop_back();
+  for (const auto& [name, expected] :
+       {std::pair("tuned-1.0.tuned", first), std::pair("tuned-1.1.tuned", second), std::pair("tuned-1.2.tuned", small_file())}) {
     const auto bytes = FileSystem::posix().read(Path(MNEME_TEST_CORPORA) / name);
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
     const auto read = decode_tuned(*bytes, name);
@@ -93,6 +97,7 @@ TEST(TunedFile, HostileFilesAreRefused) {
   EXPECT_THAT(with(R"("bytes":17)", R"("bytes":16)"), HasSubstr("the image has another digest"));
   EXPECT_THAT(with(R"("covers":"any")", R"("covers":"all")"), HasSubstr("'covers' is none of shape, block and any"));
   EXPECT_THAT(with(R"("repeatable":"yes")", R"("repeatable":"may")"), HasSubstr("'repeatable' is none of unknown, yes and no"));
+  EXPECT_THAT(with(R"("variable":0)", R"("variable":1)"), HasSubstr("'variable' is 1, and there are 1"));
   EXPECT_THAT(with("f32, 1e-05", "f33, 1e-05"), HasSubstr("f33"));
   EXPECT_THAT(with(R"([626,1,1])", R"([626,0,1])"), HasSubstr("an extent of 0"));
   EXPECT_THAT(with("some machine code", "some machine c0de"), HasSubstr("the image has another digest"));

@@ -74,6 +74,77 @@ tuned tolerated.tuned --verify 2
 same_output
 contains err "4 of 6 launches ran the deployed code; the others: 2 run both ways"
 
+# So it is where what rounds is a variable.
+cat >variable.cu <<'SOURCE'
+#include <cuda_runtime.h>
+#include <mneme/annotate.h>
+
+#include <cstdio>
+__device__ double sums[4096];
+__global__ void add(const double* x, double a, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) sums[i] = a * x[i] + sums[i];
+}
+int main() {
+  const int n = 4096;
+  static double numbers[n];
+  double *x, *variable;
+  if (cudaMalloc(&x, sizeof numbers) || cudaGetSymbolAddress((void**)&variable, sums)) return 90;
+  for (int launch = 0; launch < 6; ++launch) {
+    for (int i = 0; i < n; ++i) numbers[i] = launch == 0 ? i % 7 : 1.0 / (i % 13 + launch);
+    if (cudaMemcpy(x, numbers, sizeof numbers, cudaMemcpyHostToDevice) || cudaMemcpyToSymbol(sums, numbers, sizeof numbers)) return 91;
+    mneme::annotate(variable, {MNEME_F64, 1e-12, MNEME_RELATIVE});
+    add<<<n / 128, 128>>>(x, launch == 0 ? 3 : 0.1, n);
+    if (cudaMemcpyFromSymbol(numbers, sums, sizeof numbers)) return 92;
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += numbers[i] * (i % 5 + 1);
+    std::printf("%.6f\n", sum);
+  }
+}
+SOURCE
+compile variable.cu variable
+expect 0 mneme run --device cpu -- ./variable
+mv out plain
+expect 0 mneme record -rdb variable-db --device cpu --max 1 -- ./variable
+expect 0 mneme sweep variable-db --device cpu --iterations 2 --grid 'passes=default<O3>' --contraction fast --results-dir variable-fused
+expect 0 mneme deploy variable-fused --unconfirmed -o variable.tuned
+expect 0 mneme deploy --show variable.tuned
+contains out "right if       bytes from byte 0 of the variable sums on are within f64, 1e-12, relative"
+expect 0 mneme run --device cpu --tuned variable.tuned --verify 2 -- ./variable
+same_output
+contains err "4 of 6 launches ran the deployed code; the others: 2 run both ways"
+
+# What the program's own code does not leave alike twice is not held against the deployed code, which does not run there.
+cat >clocks.cu <<'SOURCE'
+#include <cuda_runtime.h>
+
+#include <cstdio>
+__global__ void stamp(long long* out, int clocks) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = clocks ? clock64() : i;
+}
+int main() {
+  long long *out, numbers[256];
+  if (cudaMalloc(&out, sizeof numbers)) return 90;
+  for (int launch = 0; launch < 5; ++launch) {
+    stamp<<<2, 128>>>(out, launch > 0);
+    if (cudaMemcpy(numbers, out, sizeof numbers, cudaMemcpyDeviceToHost)) return 91;
+    std::printf("%d\n", launch > 0 ? numbers[7] > 7 : numbers[7] == 7);
+  }
+}
+SOURCE
+compile clocks.cu clocks
+expect 0 mneme run --device cpu -- ./clocks
+mv out plain
+expect 0 mneme record -rdb clocks-db --device cpu --max 1 -- ./clocks
+expect 0 mneme sweep clocks-db --device cpu --iterations 2 --grid 'passes=default<O3>' --results-dir clocks-found
+expect 0 mneme deploy clocks-found --unconfirmed -o clocks.tuned
+expect 0 mneme run --device cpu --tuned clocks.tuned --verify 2 -- ./clocks
+same_output
+lacks err "the program's own code runs from now on"
+contains err "0 of 5 launches ran the deployed code; the others: 1 run both ways, 4 whose own code leaves memory otherwise each time ("
+contains err ": where that is right, say by how much they may differ)"
+
 # A kernel whose variables come to hold an address cannot be copied then; a cooperative launch can be.
 compile "$CASE_FOLDER/../gpu/deployed.cu" deployed -O0
 expect 0 mneme run --device cpu -- ./deployed

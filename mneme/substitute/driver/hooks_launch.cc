@@ -17,9 +17,11 @@ Status check_launched(CUresult code) {
   return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(code));
 }
 
-// `original` makes the call of the program, and `with` makes it with the code under a handle, in another shape, with arguments.
-template <typename Original, typename With>
-CUresult launch(ProgramLaunch launch, Original original, With with) {
+// `own` makes the call of the program with some arguments, and `with` makes it with the code under a handle, in another shape,
+// with arguments.
+template <typename Own, typename With>
+CUresult launch(ProgramLaunch launch, Own own, With with) {
+  const auto original = [&] { return own(const_cast<void**>(launch.arguments)); };
   DeployedCode& code = process()->code;
   DriverFront& driver = front();
   launch.odd = launch.odd || !driver.is_of_current_context(static_cast<CUstream>(launch.stream));
@@ -30,7 +32,8 @@ CUresult launch(ProgramLaunch launch, Original original, With with) {
     const auto deployed = [&](void* handle, void* const* arguments) {
       return check_launched(with(static_cast<CUfunction>(handle), substitute->shape, const_cast<void**>(arguments)));
     };
-    code.try_out(*substitute, {launch, [&] { return (made = original()) == CUDA_SUCCESS; }, deployed}, driver);
+    const auto again = [&](void* const* arguments) { return check_launched(own(const_cast<void**>(arguments))); };
+    code.try_out(*substitute, {launch, [&] { return (made = original()) == CUDA_SUCCESS; }, again, deployed}, driver);
     return made;
   }
   const CUresult launched =
@@ -49,8 +52,8 @@ CUresult on_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsign
        parameters,
        driver::stream_of_call<kPerThread>(stream),
        extra != nullptr},  // which the program has packed itself: they are not looked at
-      [&] {
-        return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters, extra);
+      [&](void** own) {
+        return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, own, extra);
       },
       [&](CUfunction by, const ProgramShape& shape, void** with) {
         const auto& [grid, block, size, cooperative, cluster] = shape;
@@ -68,7 +71,9 @@ CUresult on_launch_cooperative(CUfunction function, unsigned grid_x, unsigned gr
        {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, Bytes(shared), true},
        parameters,
        driver::stream_of_call<kPerThread>(stream)},
-      [&] { return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters); },
+      [&](void** own) {
+        return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, own);
+      },
       [&](CUfunction by, const ProgramShape& shape, void** with) {
         const auto& [grid, block, size, cooperative, cluster] = shape;
         return next<kSlot, F>(by, grid.x, grid.y, grid.z, block.x, block.y, block.z, static_cast<unsigned>(size.count), stream,
@@ -91,7 +96,7 @@ CUresult on_launch_extended(const CUlaunchConfig* configuration, CUfunction func
   }
   return launch(
       {function, shape, parameters, driver::stream_of_call<kPerThread>(c.hStream), odd_attributes || extra != nullptr},
-      [&] { return next<kSlot, F>(configuration, function, parameters, extra); },
+      [&](void** own) { return next<kSlot, F>(configuration, function, own, extra); },
       [&](CUfunction by, const ProgramShape& tuned, void** with) {
         const auto& [grid, block, size, cooperative, cluster] = tuned;
         CUlaunchConfig changed = c;
