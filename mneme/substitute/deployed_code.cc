@@ -98,8 +98,8 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
     return code.device == loader.device_kind() && registered->name.starts_with(code.name);
   };
   if (std::none_of(file_.kernels.begin(), file_.kernels.end(), may_be)) return nullptr;
-  if (const auto ordinal = loader.current_device(); ordinal.ok() && *ordinal >= 0 && *ordinal < kMostDevices)
-    registry.set_architecture(number_of(loader.architecture(*ordinal)));
+  if (const int ordinal = loader.current_device(); ordinal >= 0 && ordinal < kMostDevices)
+    registry.set_architecture(number_of(loader.architecture(ordinal)));
   const auto static_hash = static_hash_of(*registered);
   if (!static_hash.ok()) return nullptr;
   auto kernel = std::make_unique<Kernel>();
@@ -129,25 +129,38 @@ struct DeployedCode::Known {
   uint64_t generation = 0;
   Kernel* kernel = nullptr;
   const Candidate* candidate = nullptr;  // null: no launch is known
+  bool looks_at_arguments = false;
   int ordinal = 0;
   ProgramShape shape;
   Substitute substitute;
 };
 
-DeployedCode::Known& DeployedCode::known(const void* function) {
-  static thread_local std::array<Known, 16> recent;
-  return recent[reinterpret_cast<uintptr_t>(function) / 16 % recent.size()];
+struct DeployedCode::Recent {
+  std::array<Known, 16> known;
+  Substitute other;  // what took the place of the last launch of which nothing is kept
+  Known& of(const void* function) { return known[reinterpret_cast<uintptr_t>(function) / 16 % known.size()]; }
+};
+
+// A pointer has room in the memory that each thread of a program begins with, also when this library is loaded later, and is
+// reached without a call.
+DeployedCode::Recent& DeployedCode::recent() {
+  static thread_local Recent* own [[gnu::tls_model("initial-exec")]] = nullptr;
+  if (own) [[likely]]
+    return *own;
+  struct Ends {
+    ~Ends() { delete std::exchange(own, nullptr); }
+  };
+  static thread_local Ends ends;
+  (void)ends;
+  return *(own = new Recent);
 }
 
-DeployedCode::Kernel* DeployedCode::kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
-  Known& last = known(launch.function);
+void DeployedCode::begin_known(Known& known, const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
   const uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (last.function == launch.function && last.generation == generation) return last.kernel;
-  last = {};
-  last.kernel = look_up(launch, registry, loader);
-  last.function = launch.function;
-  last.generation = generation;
-  return last.kernel;
+  known = {};
+  known.kernel = look_up(launch, registry, loader);
+  known.function = launch.function;
+  known.generation = generation;
 }
 
 DeployedCode::Kernel* DeployedCode::look_up(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
@@ -183,31 +196,34 @@ struct DeployedCode::Choice {
   bool lasts = false;  // the next launch of this shape has the same substitute, where its arguments meet the conditions
 };
 
-std::optional<DeployedCode::Substitute> DeployedCode::find(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
-  Kernel* const kernel = kernel_of(launch, registry, loader);
-  if (!kernel) return std::nullopt;
-  const auto keep = [&](KeptBy reason) -> std::optional<Substitute> {
+const DeployedCode::Substitute* DeployedCode::find(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
+  Recent& mine = recent();
+  Known& last = mine.of(launch.function);
+  if (last.function != launch.function || last.generation != generation_.load(std::memory_order_acquire)) [[unlikely]]
+    begin_known(last, launch, registry, loader);
+  Kernel* const kernel = last.kernel;
+  if (!kernel) return nullptr;
+  const auto keep = [&](KeptBy reason) -> const Substitute* {
     kernel->keep(reason);
-    return std::nullopt;
+    return nullptr;
   };
   if (kernel->dropped.load(std::memory_order_acquire)) return keep(kernel->dropped_by);
   if (launch.odd) return keep(KeptBy::attributes);
-  const auto ordinal = loader.current_device();
-  if (!ordinal.ok() || *ordinal < 0 || *ordinal >= kMostDevices) return keep(KeptBy::architecture);
+  const int ordinal = loader.current_device();
+  if (ordinal < 0 || ordinal >= kMostDevices) return keep(KeptBy::architecture);
 
-  Known& last = known(launch.function);
-  if (last.candidate && last.ordinal == *ordinal && last.shape == launch.shape &&
-      (!last.candidate->looks_at_arguments() || !find_doubt_in_arguments(*last.candidate->code, launch, loader)))
-    return last.substitute;
-  const auto choice = choose(*kernel, launch, *ordinal, loader);
-  if (!choice) return std::nullopt;
-  if (choice->lasts) {
-    last.candidate = choice->candidate;
-    last.ordinal = *ordinal;
-    last.shape = launch.shape;
-    last.substitute = choice->substitute;
-  }
-  return choice->substitute;
+  if (last.candidate && last.ordinal == ordinal && last.shape == launch.shape &&
+      (!last.looks_at_arguments || !find_doubt_in_arguments(*last.candidate->code, launch, loader)))
+    return &last.substitute;
+  const auto choice = choose(*kernel, launch, ordinal, loader);
+  if (!choice) return nullptr;
+  if (!choice->lasts) return &(mine.other = choice->substitute);
+  last.candidate = choice->candidate;
+  last.looks_at_arguments = choice->candidate->looks_at_arguments();
+  last.ordinal = ordinal;
+  last.shape = launch.shape;
+  last.substitute = choice->substitute;
+  return &last.substitute;
 }
 
 std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const ProgramLaunch& launch, int ordinal,
@@ -250,14 +266,14 @@ std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const P
   return keep(reason);
 }
 
-void DeployedCode::end(const Substitute& substitute, const Status& launched) {
-  if (launched.ok()) {
-    substitute.kernel->substituted.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  substitute.kernel->drop(launched);
+void DeployedCode::end(const Substitute& substitute) { substitute.kernel->substituted.fetch_add(1, std::memory_order_relaxed); }
+
+void DeployedCode::end(const Substitute& substitute, const Status& failure) {
+  substitute.kernel->drop(failure);
   substitute.kernel->keep(KeptBy::failure);
 }
+
+void DeployedCode::end_without(const Substitute& substitute) { substitute.kernel->keep(KeptBy::failure); }
 
 uint64_t DeployedCode::trials_needed() const { return trials_.race ? std::max(trials_.verify, kRacedLaunches) : trials_.verify; }
 

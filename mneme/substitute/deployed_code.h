@@ -46,11 +46,14 @@ class DeployedCode {
     Candidate* on_trial = nullptr;  // the launch is to be made by try_out(); null: it is to be made, and end() called
   };
 
-  // The code that takes the launch's place; nothing: the launch is to be made as it is.
-  std::optional<Substitute> find(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
-  // To be called when the launch of the substitute was made, or why it was not: then the launch is to be made as it is, and so
-  // are all of the kernel that follow.
-  void end(const Substitute& substitute, const Status& launched);
+  // The code that takes the launch's place; null: the launch is to be made as it is. It lives until the thread's next call.
+  const Substitute* find(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
+  // To be called when the launch of the substitute was made.
+  void end(const Substitute& substitute);
+  // In its place where that has failed: the launch is to be made as it is, and so are all of the kernel that follow.
+  void end(const Substitute& substitute, const Status& failure);
+  // In their place where the program's own launch has failed, too: that says nothing of the code.
+  void end_without(const Substitute& substitute);
 
   // Makes the launch both ways, compares and judges. The program's own launch is made exactly once, and its result stands.
   void try_out(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device);
@@ -67,8 +70,9 @@ class DeployedCode {
  private:
   struct Known;
   struct Choice;
-  static Known& known(const void* function);
-  Kernel* kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
+  struct Recent;
+  static Recent& recent();
+  void begin_known(Known& known, const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   Kernel* look_up(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   std::unique_ptr<Kernel> describe_kernel(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) const;
   // Loads the code of a candidate, and makes it ready on the current device.

@@ -47,7 +47,7 @@ class Trials : public testing::Deployed {
       return deployed.try_out(*found, {launch, original, again, code}, loader_);
     }
     does(launch.arguments);
-    deployed.end(*found, {});
+    deployed.end(*found);
   }
 
   static constexpr ProgramShape kShape{{4, 1, 1}, {128, 1, 1}};

@@ -20,7 +20,7 @@ template <typename Own, typename With>
 cudaError_t launch(Table& table, const ProgramLaunch& launch, Own own, With with) {
   const auto original = [&] { return own(const_cast<void**>(launch.arguments)); };
   DeployedCode& code = process()->code;
-  const auto substitute = code.find(launch, table.registry(), table);
+  const auto* const substitute = code.find(launch, table.registry(), table);
   if (!substitute) return original();
   const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
   // Of a failure that is not its own the program finds nothing.
@@ -39,8 +39,13 @@ cudaError_t launch(Table& table, const ProgramLaunch& launch, Own own, With with
     return made;
   }
   const cudaError_t launched = make(substitute->handle, launch.arguments);
-  code.end(*substitute, check_launched(launched));
-  return launched == cudaSuccess ? launched : original();
+  if (launched == cudaSuccess) [[likely]] {
+    code.end(*substitute);
+    return launched;
+  }
+  const cudaError_t made = original();
+  made == cudaSuccess ? code.end(*substitute, check_launched(launched)) : code.end_without(*substitute);
+  return made;
 }
 
 // Code that is loaded by itself is launched by its handle where the runtime has a function for that, which looks nothing up.

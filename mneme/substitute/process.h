@@ -15,6 +15,9 @@ struct Process {
   Allocations allocations;  // of programs that were built for recording; the driver knows those of others
 };
 // To be set before a table is attached.
-Process*& process();
+inline Process*& process() {
+  static constinit Process* only = nullptr;
+  return only;
+}
 
 }  // namespace mneme::substitute

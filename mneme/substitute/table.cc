@@ -31,11 +31,6 @@ class RelaxedCapture {
 
 }  // namespace
 
-Process*& process() {
-  static Process* only = nullptr;
-  return only;
-}
-
 Table& Table::attached(uint32_t index) {
   static auto* tables = new std::array<Table, MNEME_MAX_TABLES>;
   return (*tables)[index];
@@ -50,11 +45,14 @@ Status Table::quietly(const char* what, Call call) {
   return error(Code::device_fault, "{} returned {}", what, static_cast<int>(code));
 }
 
-// Of each launch. Where this fails the launch fails too, with the same error: what is pending is not asked for.
-Result<int> Table::current_device() {
-  int ordinal = 0;
-  if (const cudaError_t code = MNEME_NEXT(*this, cudaGetDevice)(&ordinal); code != cudaSuccess)
-    return error(Code::device_fault, "cudaGetDevice returned {}", static_cast<int>(code));
+// Of each launch. Where this fails the launch fails too, with the same error: what is pending is not asked for. Of one device
+// there is nothing to ask: what is launched is found by the vendor in whatever context there is.
+int Table::current_device() {
+  int ordinal = 0, devices = devices_.load(std::memory_order_relaxed);
+  if (devices == 1) return ordinal;
+  if (MNEME_NEXT(*this, cudaGetDevice)(&ordinal) != cudaSuccess) return -1;
+  if (devices == 0 && quietly("cudaGetDeviceCount", [&] { return MNEME_NEXT(*this, cudaGetDeviceCount)(&devices); }).ok())
+    devices_.store(devices, std::memory_order_relaxed);
   return ordinal;
 }
 
@@ -191,9 +189,8 @@ bool Table::is_memory(DevicePtr address) {
 bool Table::reaches_host_memory() {
   if (abi().device == MNEME_TABLE_CPU) return true;
   int reaches = 0;
-  const auto ordinal = current_device();
-  const Status asked = !ordinal.ok() ? ordinal.status() : quietly("cudaDeviceGetAttribute", [&] {
-    return MNEME_NEXT(*this, cudaDeviceGetAttribute)(&reaches, cudaDevAttrPageableMemoryAccess, *ordinal);
+  const Status asked = quietly("cudaDeviceGetAttribute", [&] {
+    return MNEME_NEXT(*this, cudaDeviceGetAttribute)(&reaches, cudaDevAttrPageableMemoryAccess, current_device());
   });
   return !asked.ok() || reaches != 0;
 }

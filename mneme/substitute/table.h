@@ -21,7 +21,7 @@ class Table final : public TrialDevice, public CallTable {
   void on_unload() { process()->code.forget_kernels(); }
 
   std::string_view device_kind() const override { return abi().device == MNEME_TABLE_CPU ? "cpu" : "cuda"; }
-  Result<int> current_device() override;
+  int current_device() override;
   Result<std::string> architecture(int ordinal) override;
   Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) override;
   Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) override;
@@ -45,7 +45,8 @@ class Table final : public TrialDevice, public CallTable {
   template <typename Call>
   Status quietly(const char* what, Call call);
 
-  std::mutex mutex_;  // over architectures_
+  std::atomic<int> devices_ = 0;  // that the vendor shows; 0: not asked yet
+  std::mutex mutex_;              // over architectures_
   std::array<std::string, 64> architectures_;
 };
 

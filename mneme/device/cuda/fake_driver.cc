@@ -51,6 +51,7 @@ std::deque<FakeContext> contexts;
 std::set<CUcontext> destroyed;
 std::map<CUcontext, int> attachments;  // beyond the first one
 std::map<CUdevice, CUcontext> primaries;
+std::map<CUcontext, int> resets;
 std::map<CUstream, CUcontext> streams;
 std::set<CUstream> gone_streams;
 
@@ -147,6 +148,10 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
 namespace mneme::cuda {
 CUresult fake_enter(const char* function) { return enter(function); }
 FakeDriverState& fake_state() { return state; }
+std::pair<CUcontext, int> fake_context() {
+  std::lock_guard lock(mutex);
+  return {current_context(), resets[current_context()]};
+}
 bool fake_reaches(CUdeviceptr address) {
   std::lock_guard lock(mutex);
   auto mapping = mappings.upper_bound(address);
@@ -352,6 +357,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 // Its memory and its streams go with it; the handle stays.
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
   std::lock_guard lock(mutex);
+  ++resets[primaries[device]];
   std::erase_if(allocations, [&](const auto& one) { return one.second == primaries[device]; });
   for (const auto& [stream, context] : streams)
     if (context == primaries[device]) gone_streams.insert(stream);

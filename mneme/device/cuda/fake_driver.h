@@ -97,6 +97,8 @@ CUresult fake_enter(const char* function);
 FakeDriverState& fake_state();
 // Whether kernels in the current context reach an address, and whether it lies in mapped memory.
 bool fake_reaches(CUdeviceptr address);
+// The current context, and how often it was reset: what was loaded into it before is gone.
+std::pair<CUcontext, int> fake_context();
 bool fake_is_mapped(CUdeviceptr address);
 // The memory of cuMemAlloc() that holds an address. False: none does.
 bool fake_allocation(CUdeviceptr address, CUdeviceptr* base, size_t* size);

@@ -20,7 +20,11 @@ namespace {
 
 std::mutex mutex;
 std::map<const void*, std::string> kernels;  // of libraries: by their handles
-std::map<CUdeviceptr, size_t> sizes;         // of what this file allocates
+// What a kernel of a library is in a context, by the kernel and the context; and the other way round.
+using InContext = std::pair<CUkernel, std::pair<CUcontext, int>>;
+std::map<InContext, CUfunction> functions;
+std::map<CUfunction, InContext> kernels_of_functions;
+std::map<CUdeviceptr, size_t> sizes;  // of what this file allocates
 uint64_t next_handle = 0x1000;
 std::map<CUdevice, CUmemoryPool> current_pools;  // of devices that do not use their own one
 
@@ -163,7 +167,11 @@ CUresult cuFuncGetName(const char** name, CUfunction function) {
   return *name = last.c_str(), last.empty() ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  *function = reinterpret_cast<CUfunction>(kernel);
+  const InContext key{kernel, mneme::cuda::fake_context()};
+  const auto made = make_handle<CUfunction>();
+  std::lock_guard lock(mutex);
+  *function = functions.emplace(key, made).first->second;
+  kernels_of_functions[*function] = key;
   return CUDA_SUCCESS;
 }
 #undef cuMemGetInfo
@@ -191,8 +199,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   if (mneme::cuda::fake_capture_kernel(stream, node)) return CUDA_SUCCESS;
   std::string name = mneme::cuda::fake_function_name(function);
   if (name.empty()) {
+    const auto context = mneme::cuda::fake_context();
     std::lock_guard lock(mutex);
-    name = kernels[function];
+    const auto found = kernels_of_functions.find(function);
+    if (found != kernels_of_functions.end() && found->second.second != context) return CUDA_ERROR_INVALID_HANDLE;
+    name = kernels[found != kernels_of_functions.end() ? static_cast<const void*>(found->second.first) : function];
   }
   CUdeviceptr address = 0;
   unsigned count = 0;

@@ -12,24 +12,25 @@
 namespace mneme::substitute {
 
 // What is called of the driver itself. Those that came after the oldest driver that deployed code runs on may be missing.
-#define MNEME_OWN_CALLS(X) \
-  X(cuCtxGetDevice)        \
-  X(cuCtxGetCurrent)       \
-  X(cuCtxGetId)            \
-  X(cuDeviceGetCount)      \
-  X(cuDeviceGetAttribute)  \
-  X(cuStreamIsCapturing)   \
-  X(cuStreamGetCtx)        \
-  X(cuLibraryLoadData)     \
-  X(cuLibraryGetKernel)    \
-  X(cuLibraryGetGlobal)    \
-  X(cuKernelGetFunction)   \
-  X(cuKernelSetAttribute)  \
-  X(cuStreamCreate)        \
-  X(cuStreamSynchronize)   \
-  X(cuEventCreate)         \
-  X(cuEventRecord)         \
-  X(cuEventSynchronize)    \
+#define MNEME_OWN_CALLS(X)      \
+  X(cuCtxGetDevice)             \
+  X(cuCtxGetCurrent)            \
+  X(cuCtxGetId)                 \
+  X(cuDeviceGetCount)           \
+  X(cuDeviceGetAttribute)       \
+  X(cuDevicePrimaryCtxGetState) \
+  X(cuStreamIsCapturing)        \
+  X(cuStreamGetCtx)             \
+  X(cuLibraryLoadData)          \
+  X(cuLibraryGetKernel)         \
+  X(cuLibraryGetGlobal)         \
+  X(cuKernelGetFunction)        \
+  X(cuKernelSetAttribute)       \
+  X(cuStreamCreate)             \
+  X(cuStreamSynchronize)        \
+  X(cuEventCreate)              \
+  X(cuEventRecord)              \
+  X(cuEventSynchronize)         \
   X(cuPointerGetAttribute)
 #define MNEME_LATER_CALLS(X)           \
   X(cuThreadExchangeStreamCaptureMode) \
@@ -131,17 +132,45 @@ mneme_driver_function DriverFront::find(const char* name) const {
   return reinterpret_cast<mneme_driver_function>(::dlsym(library_, name));
 }
 
-Result<int> DriverFront::current_device() {
+// Of each launch. What a thread has found last holds until a primary context ends. With one device there is one context: where it
+// is not the thread's any more, launches fail, whatever they name. With more of them the driver is asked, and with contexts of
+// the program's own for an id, which is never used again.
+int DriverFront::current_device() {
+  struct Found {
+    uint64_t ended;  // 0: nothing was found
+    CUcontext context;
+    unsigned long long id;
+    int number;
+  };
+  static thread_local Found last [[gnu::tls_model("initial-exec")]] = {};
+  const uint64_t ended = ended_.load(std::memory_order_acquire);
+  const bool holds = last.ended == ended && has_primary_contexts_alone();
+  if (holds && one_device_.load(std::memory_order_relaxed)) return last.number;
   CUcontext context = nullptr;
   unsigned long long id = 0;
-  MNEME_TRY(check("cuCtxGetCurrent", functions_->cuCtxGetCurrent(&context)));
-  MNEME_TRY(check("cuCtxGetId", functions_->cuCtxGetId(context, &id)));
-  // Ids are never used again, so that what a thread has found last needs no lock.
-  static thread_local std::pair<unsigned long long, int> last{~0ull, -1};
-  if (last.first == id) return last.second;
-  MNEME_ASSIGN(const int number, number_of(id));
-  last = {id, number};
-  return number;
+  if (functions_->cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context) return -1;
+  if (holds && last.context == context) return last.number;
+  if (functions_->cuCtxGetId(context, &id) != CUDA_SUCCESS) return -1;
+  if (last.ended != 0 && last.id == id) {
+    last.ended = ended;
+    last.context = context;
+    return last.number;
+  }
+  const auto number = number_of(id);
+  if (!number.ok()) return -1;
+  last = {ended, context, id, *number};
+  return last.number;
+}
+
+void DriverFront::note_primary_context_ended() {
+  ended_.fetch_add(1, std::memory_order_acq_rel);
+  process()->code.forget_devices();
+}
+
+bool DriverFront::has_primary_context(CUdevice device) const {
+  unsigned flags = 0;
+  int active = 0;
+  return functions_->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active != 0;
 }
 
 Result<int> DriverFront::number_of(unsigned long long id) {
@@ -258,7 +287,7 @@ bool DriverFront::is_capturing(void* handle) {
 
 bool DriverFront::is_of_current_context(CUstream stream) const {
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return true;
-  if (one_device_ && !has_own_contexts_.load(std::memory_order_acquire)) return true;
+  if (one_device_ && has_primary_contexts_alone()) return true;
   CUcontext of_stream = nullptr, current = nullptr;
   return functions_->cuStreamGetCtx(stream, &of_stream) == CUDA_SUCCESS &&
          functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS && of_stream == current;

@@ -26,7 +26,7 @@ class DriverFront final : public TrialDevice {
   mneme_driver_function find(const char* name) const;
 
   std::string_view device_kind() const override { return "cuda"; }
-  Result<int> current_device() override;
+  int current_device() override;
   Result<std::string> architecture(int ordinal) override;
   Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) override;
   Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) override;
@@ -51,6 +51,10 @@ class DriverFront final : public TrialDevice {
   bool is_of_current_context(CUstream stream) const;
   // The program makes a context beside the primary one of a device.
   void note_own_context() { has_own_contexts_.store(true, std::memory_order_release); }
+  // A primary context has ended, with all that was loaded into it.
+  void note_primary_context_ended();
+  // Whether a device's primary context is there; true where that is not known.
+  bool has_primary_context(CUdevice device) const;
 
   void add_library(const void* handle);
   void forget_library(const void* handle);
@@ -62,11 +66,14 @@ class DriverFront final : public TrialDevice {
     std::string architecture;
   };
 
+  // Each device that programs see has its primary context and no other.
+  bool has_primary_contexts_alone() const { return !has_own_contexts_.load(std::memory_order_acquire); }
   // Of the current context, which has this id.
   Result<int> number_of(unsigned long long id);
 
   void* library_ = nullptr;
-  bool one_device_ = false;                     // the driver shows no other
+  std::atomic<bool> one_device_ = false;        // the driver shows no other
+  std::atomic<uint64_t> ended_ = 1;             // another one when a primary context has ended
   std::atomic<bool> has_own_contexts_ = false;  // of one device's without them every stream is of the one context
   std::vector<mneme_driver_function> real_;
   const Functions* functions_ = nullptr;
@@ -80,7 +87,7 @@ class DriverFront final : public TrialDevice {
 DriverFront& front();
 
 std::vector<driver::DriverHook> driver_launch_hooks();
-// They note that the program makes contexts of its own.
+// They note that the program makes contexts of its own, and that primary ones end.
 std::vector<driver::DriverHook> driver_context_hooks();
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.

@@ -94,6 +94,26 @@ TEST_F(AtTheDriver, CodeIsComparedBeforeItIsRun) {
   EXPECT_THAT(wrong, HasSubstr(twice));
 }
 
+// A function of one context is none in another, nor in the same one when that was reset.
+TEST_F(AtTheDriver, EachContextHasTheCodeOfItsOwn) {
+  const std::string program = "dlsym " + kCubin, line = "mneme: tuned: add_one: {} of {} launches ran the deployed code\n";
+  EXPECT_EQ(run(program + " launch launch context launch launch back launch"),
+            fmt::format(fmt::runtime(line), 5, 5) + "sum 502500\n");
+  const std::string two = "MNEME_FAKE_DEVICES=2";
+  EXPECT_EQ(run(program + " launch launch device launch launch back launch", two),
+            fmt::format(fmt::runtime(line), 5, 5) + "sum 502500\n");
+  EXPECT_EQ(run(program + " launch launch device launch reset_second back launch", two),
+            fmt::format(fmt::runtime(line), 4, 4) + "sum 502500\n");
+}
+
+TEST_F(AtTheDriver, WhatWasLoadedIntoAContextThatEndedIsNotLaunched) {
+  for (const std::string devices : {"", "MNEME_FAKE_DEVICES=2"}) {
+    const std::string out = run("dlsym " + kCubin + " launch launch release launch", devices);
+    EXPECT_THAT(out, HasSubstr("mneme: tuned: add_one: 4 of 4 launches ran the deployed code\n"));
+    EXPECT_THAT(out, HasSubstr("sum 501500\n"));
+  }
+}
+
 TEST_F(AtTheDriver, WhatIsNoNumberIsToldAndNothingIsDeployed) {
   EXPECT_THAT(run("dlsym " + kCubin + " launch", "MNEME_TUNED_VERIFY=-1"),
               HasSubstr("tuned: the program runs as it is: MNEME_TUNED_VERIFY is '-1', and is to be a number of launches\n"));

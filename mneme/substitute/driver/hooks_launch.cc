@@ -25,7 +25,7 @@ CUresult launch(ProgramLaunch launch, Own own, With with) {
   DeployedCode& code = process()->code;
   DriverFront& driver = front();
   launch.odd = launch.odd || !driver.is_of_current_context(static_cast<CUstream>(launch.stream));
-  const auto substitute = code.find(launch, process()->registry, driver);
+  const auto* const substitute = code.find(launch, process()->registry, driver);
   if (!substitute) return original();
   if (substitute->on_trial) [[unlikely]] {
     CUresult made = CUDA_SUCCESS;
@@ -38,8 +38,13 @@ CUresult launch(ProgramLaunch launch, Own own, With with) {
   }
   const CUresult launched =
       with(static_cast<CUfunction>(substitute->handle), substitute->shape, const_cast<void**>(launch.arguments));
-  code.end(*substitute, check_launched(launched));
-  return launched == CUDA_SUCCESS ? CUDA_SUCCESS : original();
+  if (launched == CUDA_SUCCESS) [[likely]] {
+    code.end(*substitute);
+    return launched;
+  }
+  const CUresult made = original();
+  made == CUDA_SUCCESS ? code.end(*substitute, check_launched(launched)) : code.end_without(*substitute);
+  return made;
 }
 
 template <mneme_driver_call kSlot, bool kPerThread>
@@ -118,13 +123,33 @@ struct MakesContext<kSlot, CUresult(A...)> {
   }
 };
 
+// The same context may be there again afterwards, without what was loaded into it.
+template <mneme_driver_call kSlot>
+CUresult on_primary_reset(CUdevice device) {
+  const CUresult code = next<kSlot, CUresult(CUdevice)>(device);
+  front().note_primary_context_ended();
+  return code;
+}
+template <mneme_driver_call kSlot>
+CUresult on_primary_release(CUdevice device) {
+  const CUresult code = next<kSlot, CUresult(CUdevice)>(device);
+  if (!front().has_primary_context(device)) front().note_primary_context_ended();
+  return code;
+}
+
 }  // namespace
 
 #define MNEME_CONTEXT(name, ...) \
   driver::hook(MNEME_DRIVER_CALL_##name, &MakesContext<MNEME_DRIVER_CALL_##name, CUresult(__VA_ARGS__)>::call)
 
+#define MNEME_CONTEXT_ENDS(name, handler) driver::hook(MNEME_DRIVER_CALL_##name, &handler<MNEME_DRIVER_CALL_##name>)
+
 std::vector<driver::DriverHook> driver_context_hooks() {
-  return {MNEME_CONTEXT(cuCtxCreate_v2, CUcontext*, unsigned, CUdevice),
+  return {MNEME_CONTEXT_ENDS(cuDevicePrimaryCtxRelease, on_primary_release),
+          MNEME_CONTEXT_ENDS(cuDevicePrimaryCtxRelease_v2, on_primary_release),
+          MNEME_CONTEXT_ENDS(cuDevicePrimaryCtxReset, on_primary_reset),
+          MNEME_CONTEXT_ENDS(cuDevicePrimaryCtxReset_v2, on_primary_reset),
+          MNEME_CONTEXT(cuCtxCreate_v2, CUcontext*, unsigned, CUdevice),
           MNEME_CONTEXT(cuCtxCreate_v3, CUcontext*, CUexecAffinityParam*, int, unsigned, CUdevice),
           MNEME_CONTEXT(cuCtxCreate_v4, CUcontext*, CUctxCreateParams*, unsigned, CUdevice),
           MNEME_CONTEXT(cuGreenCtxCreate, CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned)};

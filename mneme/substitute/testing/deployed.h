@@ -17,7 +17,7 @@ namespace mneme::testing {
 class FakeLoader final : public TrialDevice {
  public:
   std::string_view device_kind() const override { return "cuda"; }
-  Result<int> current_device() override { return ordinal; }
+  int current_device() override { return ordinal; }
   Result<std::string> architecture(int) override { return std::string(ordinal == 3 ? "sm_80" : "sm_90"); }
   Result<std::vector<uint64_t>> parameter_sizes(const void*, const RegisteredKernel&) override { return sizes; }
   Result<MemoryRange> find_variable(const void*, const RegisteredKernel&, const std::string& name) override {
@@ -101,9 +101,10 @@ class Deployed : public ::testing::Test {
     return {&scale_, shape, const_cast<void* const*>(reinterpret_cast<const void* const*>(arguments_))};
   }
   std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, const ProgramLaunch& made) {
-    auto found = deployed.find(made, registry_, loader_);
-    if (found) deployed.end(*found, {});
-    return found;
+    const auto* const found = deployed.find(made, registry_, loader_);
+    if (!found) return std::nullopt;
+    deployed.end(*found);
+    return *found;
   }
   std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, const ProgramShape& shape = {{4, 1, 1}, {128, 1, 1}}) {
     return launch(deployed, launch_of(shape));
