@@ -14,14 +14,30 @@ Status check_launched(cudaError_t code) {
   return error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(code));
 }
 
+// Of a plain launch. False: it was not made.
+bool launch_by_driver(const Table& table, const DeployedCode::Substitute& by, const ProgramLaunch& launch) {
+  const DriverLaunch driver = table.driver_launch();
+  const auto& [grid, block, shared, cooperative, cluster] = by.shape;
+  return driver && !by.on_trial && !cooperative &&
+         driver(static_cast<CUfunction>(by.handle), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                static_cast<unsigned>(shared.count), static_cast<CUstream>(launch.stream), const_cast<void**>(launch.arguments),
+                nullptr) == CUDA_SUCCESS;
+}
+
+enum class Plain { no, yes };  // a launch without attributes
+
 // `own` makes the call of the program with some arguments, and `with` makes it with the code under a handle, in another shape,
 // with arguments.
-template <typename Own, typename With>
+template <Plain kPlain, typename Own, typename With>
 cudaError_t launch(Table& table, const ProgramLaunch& launch, Own own, With with) {
   const auto original = [&] { return own(const_cast<void**>(launch.arguments)); };
   DeployedCode& code = process()->code;
   const auto* const substitute = code.find(launch, table.registry(), table);
   if (!substitute) return original();
+  if (kPlain == Plain::yes && launch_by_driver(table, *substitute, launch)) [[likely]] {
+    code.end(*substitute);
+    return cudaSuccess;
+  }
   const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
   // Of a failure that is not its own the program finds nothing.
   const auto quietly = [&](cudaError_t launched) {
@@ -64,7 +80,7 @@ template <mneme_call kSlot, bool kCooperative>
 cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                       cudaStream_t stream) {
   auto next = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot));
-  return launch(
+  return launch<Plain::yes>(
       table, {function, {extent(grid), extent(block), Bytes(shared), kCooperative}, arguments, stream_of_call<kSlot>(stream)},
       [&](void** own) { return next(function, grid, block, own, shared, stream); },
       [&](void* handle, const ProgramShape& shape, void** changed) {
@@ -76,7 +92,7 @@ template <mneme_call kSlot>
 cudaError_t on_launch_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                              cudaStream_t stream) {
   auto next = reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot));
-  return launch(
+  return launch<Plain::yes>(
       table, {kernel, {extent(grid), extent(block), Bytes(shared)}, arguments, stream_of_call<kSlot>(stream)},
       [&](void** own) { return next(kernel, grid, block, own, shared, stream); },
       [&](void* handle, const ProgramShape& shape, void** changed) {
@@ -97,7 +113,7 @@ cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configura
     else
       odd_attributes = odd_attributes || !is_harmless(attribute.id);
   }
-  return launch(
+  return launch<Plain::no>(
       table, {function, shape, arguments, stream_of_call<kSlot>(configuration->stream), odd_attributes},
       [&](void** own) { return next(configuration, function, own); },
       [&](void* handle, const ProgramShape& tuned, void** with) {

@@ -1,5 +1,7 @@
 #include "mneme/substitute/table.h"
 
+#include <dlfcn.h>
+
 #include <memory>
 
 #include "mneme/abi/deployed_code.h"
@@ -51,9 +53,20 @@ int Table::current_device() {
   int ordinal = 0, devices = devices_.load(std::memory_order_relaxed);
   if (devices == 1) return ordinal;
   if (MNEME_NEXT(*this, cudaGetDevice)(&ordinal) != cudaSuccess) return -1;
-  if (devices == 0 && quietly("cudaGetDeviceCount", [&] { return MNEME_NEXT(*this, cudaGetDeviceCount)(&devices); }).ok())
+  if (devices == 0 && quietly("cudaGetDeviceCount", [&] { return MNEME_NEXT(*this, cudaGetDeviceCount)(&devices); }).ok()) {
+    if (devices == 1) find_driver_launch();
     devices_.store(devices, std::memory_order_relaxed);
+  }
   return ordinal;
+}
+
+// Since version 12 of the runtime the context of its device is current where it was used; before, only when that is needed next.
+void Table::find_driver_launch() {
+  int version = 0;
+  if (abi().device == MNEME_TABLE_CPU || MNEME_NEXT(*this, cudaRuntimeGetVersion)(&version) != cudaSuccess || version < 12000)
+    return;
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);  // never closed, as the runtime does not
+  if (driver) launch_by(reinterpret_cast<DriverLaunch>(::dlsym(driver, "cuLaunchKernel")));
 }
 
 Result<std::string> Table::architecture(int ordinal) {

@@ -1,7 +1,10 @@
 // Table: a call table that deployed code stands before.
 #pragma once
 
+#include <cuda.h>
+
 #include <array>
+#include <atomic>
 #include <mutex>
 
 #include "mneme/hooks/call_hooks.h"
@@ -12,6 +15,10 @@
 
 namespace mneme::substitute {
 
+// cuLaunchKernel()
+using DriverLaunch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                                  void**, void**);
+
 class Table final : public TrialDevice, public CallTable {
  public:
   static Table& attached(uint32_t index);
@@ -19,6 +26,13 @@ class Table final : public TrialDevice, public CallTable {
   Registry& registry() { return process()->registry; }
   void on_load() {}
   void on_unload() { process()->code.forget_kernels(); }
+
+  // The driver's own launch, where what it does with a kernel of a loaded library is what the program's runtime does, which takes
+  // longer and keeps an error of its own: with one device. Null: there is none. It fails for a thread that the runtime has not
+  // given a context yet.
+  DriverLaunch driver_launch() const { return driver_launch_.load(std::memory_order_relaxed); }
+  // Tests have one of their own.
+  void launch_by(DriverLaunch launch) { driver_launch_ = launch; }
 
   std::string_view device_kind() const override { return abi().device == MNEME_TABLE_CPU ? "cpu" : "cuda"; }
   int current_device() override;
@@ -44,7 +58,9 @@ class Table final : public TrialDevice, public CallTable {
   // Makes a call that the program did not make: of its failure the program finds nothing.
   template <typename Call>
   Status quietly(const char* what, Call call);
+  void find_driver_launch();
 
+  std::atomic<DriverLaunch> driver_launch_ = nullptr;
   std::atomic<int> devices_ = 0;  // that the vendor shows; 0: not asked yet
   std::mutex mutex_;              // over architectures_
   std::array<std::string, 64> architectures_;
