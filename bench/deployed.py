@@ -89,7 +89,7 @@ def main():
         launch_times(packages, arguments.device, arguments.rounds, places[0])
         examples = packages[0] / "examples"
         verify(packages[0], arguments.device, [examples / "vecadd"], places[1])
-        verify(packages[0], arguments.device, [examples / "cg", "30", "60"], places[2])
+        verify(packages[0], arguments.device, [examples / "cg", "10", "100"], places[2])
 
 
 if __name__ == "__main__":

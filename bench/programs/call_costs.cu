@@ -23,7 +23,8 @@ template <typename F>
 static F* driver(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found;
-  if (cudaGetDriverEntryPointByVersion(name, &function, CUDART_VERSION, cudaEnableDefault, &found) != cudaSuccess || !function) {
+  constexpr unsigned kVersion = 12000;  // whose functions have the arguments that are written here
+  if (cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &found) != cudaSuccess || !function) {
     std::fprintf(stderr, "the driver has no %s\n", name);
     std::exit(3);
   }
