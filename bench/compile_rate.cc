@@ -2,11 +2,11 @@
 // configuration is translated, and assembled with as many as `--together` says. Prints milliseconds by stage, as results have
 // them, and what the process took of a processor.
 //
-//   mneme_bench_compile_rate [--rounds N] [--together N] [--every N] [--architecture sm_90] DATABASE STATIC_HASH DYNAMIC_HASH
-//   AXIS ...
+//   mneme_bench_compile_rate [--rounds N] [--together N] [--every N | --workers N] [--architecture sm_90] DATABASE STATIC_HASH
+//   DYNAMIC_HASH AXIS ...
 //
-// With --every N it takes every N-th configuration of the grid, as one of N workers that take turns would; each round begins with
-// a compiler that remembers nothing.
+// With --every N it takes every N-th configuration of the grid, as one of N workers that take turns would. With --workers N it
+// takes what a pool gives the first of N workers that are equally fast. Each round begins with a compiler that remembers nothing.
 //
 // An AXIS is written as for `mneme sweep --grid`.
 #include <sys/resource.h>
@@ -20,7 +20,9 @@
 
 #include "mneme/compile/backend.h"
 #include "mneme/pool/compile_work.h"
+#include "mneme/pool/job.h"
 #include "mneme/pool/recorded_kernel.h"
+#include "mneme/pool/translation_homes.h"
 #include "mneme/pool/warm_up.h"
 #include "mneme/sweep/grid.h"
 
@@ -28,7 +30,7 @@ namespace mneme {
 namespace {
 
 struct Options {
-  unsigned rounds = 3, together = 1, every = 1;
+  unsigned rounds = 3, together = 1, every = 1, workers = 1;
   std::string architecture = "sm_90";
   PoolSetup setup;
   std::vector<GridAxis> axes;
@@ -40,6 +42,7 @@ Result<Options> read_options(std::vector<std::string> words) {
     if (words[0] == "--rounds") options.rounds = static_cast<unsigned>(std::atoi(words[1].c_str()));
     if (words[0] == "--together") options.together = static_cast<unsigned>(std::atoi(words[1].c_str()));
     if (words[0] == "--every") options.every = static_cast<unsigned>(std::max(1, std::atoi(words[1].c_str())));
+    if (words[0] == "--workers") options.workers = static_cast<unsigned>(std::max(1, std::atoi(words[1].c_str())));
     if (words[0] == "--architecture") options.architecture = words[1];
     words.erase(words.begin(), words.begin() + 2);
   }
@@ -73,12 +76,34 @@ class Processor {
   rusage begin_{};
 };
 
+// The places in the grid of what one worker compiles.
+std::vector<uint64_t> share_of_one(const Options& options, const Grid& grid) {
+  std::vector<uint64_t> waiting, share, translations;
+  for (uint64_t i = 0; i < grid.size(); i += options.every) waiting.push_back(i);
+  if (options.workers == 1) return waiting;
+  for (uint64_t i = 0; i < grid.size(); ++i) {
+    const Configuration configuration = grid.at(i);
+    translations.push_back(std::hash<std::string>()(translation_key(configuration, to_json(configuration))));
+  }
+  TranslationHomes homes;
+  for (WorkerId worker = 0; !waiting.empty(); worker = (worker + 1) % options.workers) {
+    std::vector<uint64_t> first;
+    for (size_t i = 0; i < std::min(waiting.size(), TranslationHomes::kLookedThrough); ++i)
+      first.push_back(translations[waiting[i]]);
+    const auto taken = waiting.begin() + static_cast<ptrdiff_t>(homes.choose(first, worker));
+    homes.add(translations[*taken], worker);
+    if (worker == 0) share.push_back(*taken);
+    waiting.erase(taken);
+  }
+  return share;
+}
+
 Status measure(const Options& options) {
   keep_freed_memory();
   warm_llvm_up(options.setup.device_kind, options.architecture);
   MNEME_ASSIGN(const auto recorded, RecordedKernel::load(options.setup));
   MNEME_ASSIGN(const Grid grid, Grid::create({}, options.axes));
-  const uint64_t count = (grid.size() + options.every - 1) / options.every;
+  const std::vector<uint64_t> share = share_of_one(options, grid);
   for (unsigned round = 0; round < options.rounds; ++round) {
     MNEME_ASSIGN(const auto work, create_compile_work(*recorded, options.setup.device_kind, options.architecture));
     std::map<std::string, double> stages;
@@ -89,11 +114,11 @@ Status measure(const Options& options) {
     const auto begin = std::chrono::steady_clock::now();
     Hasher objects;
     unsigned kept = 0;
-    for (uint64_t i = 0; i < grid.size(); i += options.every) {
-      MNEME_ASSIGN(const TranslatedCode translated, work->translate(grid.at(i)));
+    for (size_t i = 0; i < share.size(); ++i) {
+      MNEME_ASSIGN(const TranslatedCode translated, work->translate(grid.at(share[i])));
       add(translated.about);
       work->keep();
-      if (++kept < options.together && i + options.every < grid.size()) continue;
+      if (++kept < options.together && i + 1 < share.size()) continue;
       kept = 0;
       for (const Result<AssembledCode>& assembled : work->assemble()) {
         MNEME_TRY(assembled.status());
@@ -102,9 +127,9 @@ Status measure(const Options& options) {
       }
     }
     const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
-    fmt::print("{} configurations, each {:.3f} ms: ", count, passed.count() / static_cast<double>(count));
-    processor.print(count);
-    for (const auto& [stage, time] : stages) fmt::print(", {} {:.3f}", stage, 1e-6 * time / static_cast<double>(count));
+    fmt::print("{} configurations, each {:.3f} ms: ", share.size(), passed.count() / static_cast<double>(share.size()));
+    processor.print(share.size());
+    for (const auto& [stage, time] : stages) fmt::print(", {} {:.3f}", stage, 1e-6 * time / static_cast<double>(share.size()));
     fmt::print("; objects {}\n", objects.finish().hex().substr(0, 8));
   }
   return {};

@@ -20,28 +20,14 @@ Digest key_of(const ir::Module& module, const CompileOptions& options) {
 Result<Translation> TranslationMemory::translate(const ir::Module& module, const CompileOptions& options, Compiler& compiler) {
   if (!options.pass_plugins.empty()) return compiler.translate(module, options);
   const Digest key = key_of(module, options);
-  if (auto known = known_.find(key); known != known_.end()) {
-    Translation translation = known->second;
+  if (const Translation* known = known_.find(key)) {
+    Translation translation = *known;
     translation.assembler = assembler_options(options);
     return translation;
   }
   MNEME_ASSIGN(Translation translation, compiler.translate(module, options));
-  remember(key, translation);
+  known_.put(key, translation, Bytes(translation.code.size()));
   return translation;
-}
-
-void TranslationMemory::remember(const Digest& key, const Translation& translation) {
-  const auto size = [](const Translation& one) { return Bytes(one.code.size()); };
-  if (size(translation) > most_) return;
-  known_.emplace(key, translation);
-  oldest_.push_back(key);
-  size_ += size(translation);
-  while (size_ > most_) {
-    const auto oldest = known_.find(oldest_.front());
-    size_ = size_ - size(oldest->second);
-    known_.erase(oldest);
-    oldest_.pop_front();
-  }
 }
 
 }  // namespace mneme

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mneme/base/activity.h"
+#include "mneme/compile/assembly_memory.h"
 #include "mneme/compile/compile_key.h"
 #include "mneme/compile/translation_memory.h"
 #include "mneme/pool/candidate_code.h"
@@ -55,7 +56,7 @@ class RecordedCompileWork final : public CompileWork {
       const Digest key = hasher.finish();
       auto same = std::find(asked.begin(), asked.end(), key);
       if (same == asked.end()) {
-        MNEME_ASSIGN(Translation translation, memory_.translate(source->module(), request.options, *compiler_));
+        MNEME_ASSIGN(Translation translation, translated_.translate(source->module(), request.options, *compiler_));
         translations_.push_back(std::move(translation));
         same = asked.insert(asked.end(), key);
       }
@@ -70,7 +71,7 @@ class RecordedCompileWork final : public CompileWork {
     ActivityScope compiling(Activity::compiling);
     std::vector<Translation> together;
     for (Candidate& candidate : kept_) std::ranges::move(candidate.translations, std::back_inserter(together));
-    std::vector<Result<CompiledCode>> objects = compiler_->assemble_all(together);
+    std::vector<Result<CompiledCode>> objects = assembled_.assemble_all(together, *compiler_);
     std::vector<Result<AssembledCode>> all;
     for (size_t begin = 0; const Candidate& candidate : std::exchange(kept_, {})) {
       const size_t count = candidate.translations.size();
@@ -156,7 +157,8 @@ class RecordedCompileWork final : public CompileWork {
   const DeviceKind kind_;
   const std::string architecture_;
   std::unique_ptr<Compiler> compiler_;
-  TranslationMemory memory_;
+  TranslationMemory translated_;
+  AssemblyMemory assembled_;
   std::vector<Translation> translations_;  // of the last configuration
   std::vector<uint32_t> object_of_;        // by instance
   std::vector<Candidate> kept_;

@@ -30,6 +30,7 @@ struct Job {
   Digest digest = {};            // whole_digest()
   std::string compile_key = {};  // compile_key()
   std::string launch_key = {};   // launch_key()
+  uint64_t translation = 0;      // a number of translation_key()
 
   std::string code_digest = {};  // of its translation, once that is known
   nlohmann::json about = {};     // what the result is to say of its compilation, as CodeTranslated::about
@@ -39,6 +40,7 @@ struct Job {
   bool cancelled = false;        // the caller has given it up
   bool told_to_stop = false;     // its device worker was sent StopJob
   unsigned losses = 0;           // how often its worker was lost before it began, for no known cause
+  unsigned passed_over = 0;      // how often it was the first to be compiled, and a later one was taken
   bool alone =
       false;  // it is assembled with no other, and its result is sent before another job begins: a worker was lost with it
 };
@@ -47,6 +49,8 @@ struct Job {
 // timing or the verdict depends on; the launch's shape only where the code is not specialised. IR and plugins count by what the
 // system says of their files (describe_file()), which are not read. `json` is the configuration's.
 std::string compile_key(const Configuration& configuration, const nlohmann::json& json);
+// The same of LLVM alone: what the assembler is asked for is left out.
+std::string translation_key(const Configuration& configuration, const nlohmann::json& json);
 // A key of everything that a measurement depends on beside the object: the launch, its timing, and the verdict.
 std::string launch_key(const nlohmann::json& configuration);
 // Fills in the members that follow from the configuration. Does nothing when it is called again.

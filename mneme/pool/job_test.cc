@@ -51,6 +51,20 @@ TEST(JobKeys, WhatTheVerdictDependsOnIsInTheLaunchsKeyAndWhatTheCodeDoesIsInTheC
   }
 }
 
+TEST(JobKeys, ATranslationIsAllThatTheCompilerIsAskedButTheAssemblersOptions) {
+  Configuration configuration;
+  const auto translation_of = [](const Configuration& of) {
+    Job job{.configuration = of, .future = {}};
+    identify(job);
+    return job.translation;
+  };
+  std::map<std::string, uint64_t> translations{{keys_of(configuration).compile, translation_of(configuration)}};
+  change_each(configuration, [&](const std::string& name) {
+    const auto [known, fresh] = translations.try_emplace(keys_of(configuration).compile, translation_of(configuration));
+    EXPECT_EQ(known->second == translation_of({}), !fresh || section_of(name) == "assembler") << name;
+  });
+}
+
 // One that is built anew while the pool is open is asked anew.
 TEST(JobKeys, APluginIsWhatLiesInItsFile) {
   const TemporaryDirectory folder;

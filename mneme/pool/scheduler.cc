@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace mneme {
+namespace {
+
+// How often the first of the jobs to be compiled may be passed over for another one, which suits a worker better.
+constexpr unsigned kMostPassedOver = 64;
+
+}  // namespace
 
 Scheduler::Scheduler(const PoolOptions& options, const std::map<Digest, PoolResult>& known)
     : devices_(options.devices),
@@ -177,6 +183,28 @@ Job* Scheduler::take_first(std::deque<JobId>& queue) {
     if (Job* job = find(id)) return job;
   }
   return nullptr;
+}
+
+Job* Scheduler::take_to_compile(WorkerId worker) {
+  Job* first = nullptr;
+  std::vector<uint64_t> translations;
+  for (size_t i = 0; i < to_compile_.size() && i < TranslationHomes::kLookedThrough;) {
+    Job* job = find(to_compile_[i]);
+    if (!job) {
+      to_compile_.erase(to_compile_.begin() + static_cast<ptrdiff_t>(i));
+      continue;
+    }
+    if (!first) first = job;
+    identify(*job);
+    translations.push_back(job->translation);
+    ++i;
+  }
+  if (!first) return nullptr;
+  const size_t place = first->passed_over < kMostPassedOver ? homes_.choose(translations, worker) : 0;
+  Job* taken = find(to_compile_[place]);
+  if (place != 0) ++first->passed_over;
+  to_compile_.erase(to_compile_.begin() + static_cast<ptrdiff_t>(place));
+  return taken;
 }
 
 void Scheduler::put_first(std::deque<JobId>& queue, const std::vector<JobId>& jobs) {

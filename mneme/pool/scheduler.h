@@ -10,6 +10,7 @@
 //   pool_worker.h  a worker: its states and transitions         sharing.h   what configurations have in common
 //   limits.h       limits of time, workers that do not start    fairness.h  whose turn it is
 //   blame.h        which job is charged with a lost worker      messages.h  what it says to workers, and they to it
+//   translation_homes.h  which compile worker has translated what
 //
 // Used by one thread.
 #pragma once
@@ -27,6 +28,7 @@
 #include "mneme/pool/limits.h"
 #include "mneme/pool/pool.h"
 #include "mneme/pool/sharing.h"
+#include "mneme/pool/translation_homes.h"
 
 namespace mneme {
 
@@ -117,6 +119,9 @@ class Scheduler {
   Job* find(JobId id);
   // The first job of a queue that is still there.
   Job* take_first(std::deque<JobId>& queue);
+  // The job to be compiled that suits the worker best, of some of the first: one whose translation the worker has had, else one
+  // whose translation nobody has had, else the first. So is the first where it was passed over too often.
+  Job* take_to_compile(WorkerId worker);
   void put_first(std::deque<JobId>& queue, const std::vector<JobId>& jobs);
 
   // Of the options.
@@ -133,6 +138,7 @@ class Scheduler {
   std::map<JobId, Job> jobs_;
   std::deque<JobId> to_compile_, to_measure_;
   Sharing sharing_;
+  TranslationHomes homes_;
 
   PoolWorkers workers_;
   bool has_zygote_ = true;

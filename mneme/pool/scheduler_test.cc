@@ -634,6 +634,67 @@ TEST_F(SchedulerTest, CompilersWaitWhereTheyAreFarAheadOfTheDevice) {
   EXPECT_EQ(progress().compiling, 1u);
 }
 
+class TranslationHomesTest : public SchedulerTest {
+ protected:
+  TranslationHomesTest() { options_.compile_workers = 2; }
+
+  // Of pipelines, each with a cap of its own on registers. Returns the ids, in order.
+  std::vector<JobId> submit_at_once(const std::vector<std::string>& pipelines) {
+    std::map<JobId, Job> jobs;
+    std::vector<JobId> ids;
+    for (const std::string& passes : pipelines) {
+      const JobId id = ids.emplace_back(++jobs_);
+      Configuration configuration = with_passes(passes);
+      configuration.assembler.max_registers = static_cast<unsigned>(id);
+      jobs.emplace(id, Job{.id = id, .configuration = std::move(configuration), .future = {}});
+    }
+    scheduler_->submit(std::move(jobs));
+    hand_out();
+    return ids;
+  }
+  void finish(WorkerId compiler, JobId job) {
+    const std::string object = fmt::format("object {}", job);
+    receive(compiler, CodeTranslated{job, object, Json::object()});
+    receive(compiler, CodeAssembled{job, {{"digest", object}}, std::make_shared<Descriptor>()});
+    run(job);
+    measure(job);
+  }
+};
+
+TEST_F(TranslationHomesTest, WhatAsksLlvmTheSameIsGivenToTheCompilerThatRemembersIt) {
+  open_ready();
+  const std::vector<WorkerId> compilers = workers(WorkerRole::compile);
+  const std::vector<JobId> jobs = submit_at_once({"a", "a", "b", "b", "a", "c"});
+  EXPECT_THAT(to_compile(compilers[0]), ElementsAre(jobs[0], jobs[1]));
+  EXPECT_THAT(to_compile(compilers[1]), ElementsAre(jobs[2], jobs[3]));
+  finish(compilers[1], jobs[2]);
+  EXPECT_EQ(to_compile(compilers[1]).back(), jobs[5]) << "what nobody has translated, before what another has";
+  finish(compilers[1], jobs[3]);
+  EXPECT_EQ(to_compile(compilers[1]).back(), jobs[4]) << "before it has nothing to do";
+}
+
+TEST_F(TranslationHomesTest, ALostCompilerRemembersNothing) {
+  open_ready();
+  const std::vector<WorkerId> compilers = workers(WorkerRole::compile);
+  const std::vector<JobId> jobs = submit_at_once({"a", "a", "b", "b", "c", "a"});
+  receive(compilers[0], TranslationBegan{jobs[0]});
+  end(compilers[0], by_signal(SIGSEGV));
+  finish(compilers[1], jobs[2]);
+  EXPECT_EQ(to_compile(compilers[1]).back(), jobs[1]) << "given again, and nobody's: it comes first";
+}
+
+TEST_F(TranslationHomesTest, AJobIsNotPassedOverForEver) {
+  open_ready();
+  const std::vector<WorkerId> compilers = workers(WorkerRole::compile);
+  std::vector<std::string> pipelines(3, "a");
+  for (int i = 0; i < 100; ++i) pipelines.push_back(fmt::format("other {}", i));
+  const std::vector<JobId> jobs = submit_at_once(pipelines);
+  ASSERT_THAT(to_compile(compilers[0]), ElementsAre(jobs[0], jobs[1])) << "and it does not get on";
+  for (size_t done = 0; done < 70; ++done) finish(compilers[1], to_compile(compilers[1])[done]);
+  const std::vector<JobId> given = to_compile(compilers[1]);
+  EXPECT_EQ(std::find(given.begin(), given.end(), jobs[2]) - given.begin(), 1 + 64) << "while another was first, one was taken";
+}
+
 // Cancellation and the end.
 
 TEST_F(SchedulerTest, WhatNoWorkerHasIsCancelledAtOnce) {

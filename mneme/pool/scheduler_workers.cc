@@ -176,6 +176,7 @@ void Scheduler::worker_ended(WorkerId id, const WorkerEnd& end, PoolTime now) {
   auto node = workers_.extract(id);
   if (node.empty()) return;
   PoolWorker& lost = node.mapped();
+  homes_.forget(id);
   if (!end.not_forked.empty()) lost.refuse(end.not_forked);
   replace(lost, end, now);
 }
@@ -292,10 +293,11 @@ void Scheduler::give_to_compilers(PoolTime now) {
     if (!worker) return;
     Job* job = nullptr;
     while (!job && may_compile()) {
-      Job* next = take_first(to_compile_);
+      Job* next = take_to_compile(worker->id());
       if (next && needs_compiler(*next)) job = next;
     }
     if (!job) return;
+    homes_.add(job->translation, worker->id());
     give(*worker, *job, CompileJob{job->id, job->json, !sharing_.is_on(), job->alone}, now);
     ++at_compilers;
   }
