@@ -13,6 +13,7 @@
 #include "mneme/pool/device_work.h"
 #include "mneme/pool/messages.h"
 #include "mneme/pool/worker.h"
+#include "mneme/process/last_words.h"
 
 namespace mneme {
 namespace {
@@ -79,12 +80,34 @@ class Jobs {
   CandidateStages stages_;
 };
 
+// While it lives, jobs are noted as a pool's worker notes them, in the place of standard error.
+class NotedJobs {
+ public:
+  static Result<NotedJobs> begin() {
+    NotedJobs noted;
+    MNEME_ASSIGN(noted.words_, LastWords::create());
+    noted.usual_ = Descriptor(::dup(STDERR_FILENO));
+    LastWords::divert_to(Descriptor(::dup(noted.words_.descriptor())));
+    return noted;
+  }
+  NotedJobs(NotedJobs&&) = default;
+  ~NotedJobs() {
+    if (usual_.open()) ::dup2(usual_.number(), STDERR_FILENO);
+  }
+
+ private:
+  NotedJobs() = default;
+  LastWords words_;
+  Descriptor usual_;
+};
+
 }  // namespace
 
 Status measure_worker(const WorkerBench& bench, Telling telling) {
   MNEME_ASSIGN(auto recorded, RecordedKernel::load(bench.setup));
   MNEME_ASSIGN(auto work, create_device_work(*recorded, bench.device));
   MNEME_ASSIGN(auto ends, Channel::pair());
+  MNEME_ASSIGN(const NotedJobs noted, NotedJobs::begin());
   std::thread worker([&] { serve_device(std::move(ends.second), std::move(work)); });
   Status status = Jobs(bench, telling, ends.first).run();
   {

@@ -52,6 +52,7 @@ struct WorkerEnd {
   ProcessEnd process;
   std::string not_forked;  // why there was no process at all; empty: there was one
   std::string last_words;  // the telling line of its standard error (last_words.h)
+  JobId began = 0;         // the job that it noted last as begun (last_words.h); 0: none
 
   // "ended by signal 11 (Segmentation fault), after 'LLVM ERROR: …'"
   std::string describe() const;

@@ -120,6 +120,16 @@ std::optional<ToWorker> read_to_worker(const std::string& type, MessageMembers& 
   return std::nullopt;
 }
 
+Json body_of(const JobBegan& job) { return {{"type", "began"}, {"id", job.id}}; }
+
+Json body_of(const JobEnded& job) {
+  return {{"type", "ended"},
+          {"id", job.id},
+          {"failure", to_string(job.result.failure)},
+          {"reason", job.result.reason},
+          {"details", to_json(job.result.details)}};
+}
+
 // What was read, once all of it was there.
 template <typename Read>
 Result<Read> whole(std::optional<Read> read, MessageMembers& members) {
@@ -181,22 +191,19 @@ Status send(Channel& channel, FromWorker message) {
           [&](JobLoading& job) { return channel.send({{"type", "loading"}, {"id", job.id}}); },
           [&](TranslationBegan& job) { return channel.send({{"type", "translating"}, {"id", job.id}}); },
           [&](JobsJoined& jobs) { return channel.send({{"type", "joined"}, {"id", jobs.id}}); },
-          [&](JobBegan& job) { return channel.send({{"type", "began"}, {"id", job.id}}); },
+          [&](JobBegan& job) { return channel.send(body_of(job)); },
           [&](JobTimed& job) {
             Json times = Json::array();
             for (Nanoseconds time : job.times) times.push_back(time.count());
             return channel.send({{"type", "timed"}, {"id", job.id}, {"times", std::move(times)}});
           },
-          [&](JobEnded& job) {
-            return channel.send({{"type", "ended"},
-                                 {"id", job.id},
-                                 {"failure", to_string(job.result.failure)},
-                                 {"reason", job.result.reason},
-                                 {"details", to_json(job.result.details)}});
-          },
+          [&](JobEnded& job) { return channel.send(body_of(job)); },
       },
       message);
 }
+
+void send_later(Channel& channel, const JobBegan& job) { channel.send_later(body_of(job)); }
+void send_later(Channel& channel, const JobEnded& job) { channel.send_later(body_of(job)); }
 
 Result<ToWorker> decode_to_worker(Message message) {
   MessageMembers members(std::move(message.body));

@@ -230,7 +230,8 @@ void PoolThread::read_zygote() {
     const auto found = connections_.find(end.id);
     if (found == connections_.end()) continue;
     read(end.id, Reading::all);  // what it said before
-    const WorkerEnd worker_end{ProcessEnd(end.wait_status), std::move(end.not_forked), found->second.words.read()};
+    const WorkerEnd worker_end{ProcessEnd(end.wait_status), std::move(end.not_forked), found->second.words.read(),
+                               found->second.words.job()};
     connections_.erase(found);
     scheduler_->worker_ended(end.id, worker_end, now());
     execute();

@@ -78,6 +78,13 @@ void PoolWorker::begin(JobId job, PoolTime now) {
   joined_ = false;
 }
 
+void PoolWorker::note_began(JobId job, PoolTime now) {
+  const bool told = began_ && !jobs_.empty() && jobs_.front() == job;
+  if (role_ != WorkerRole::device || told || !holds(jobs_, job)) return;
+  set_loading(0);
+  begin(job, now);
+}
+
 void PoolWorker::join(JobId job) {
   const auto last = std::find(jobs_.begin(), jobs_.end(), job);
   if (last != jobs_.end()) {

@@ -115,6 +115,22 @@ TEST(PoolWorker, JobsThatRanBeforeTheOneThatBeginsAreAwaited) {
   EXPECT_EQ(worker.load(), 0u);
 }
 
+TEST(PoolWorker, WhatBeganIsKnownOfItsLastWordsToo) {
+  PoolWorker worker = worker_in(State::serving);
+  for (JobId job : {1, 2, 3}) worker.give(job, kNow);
+  worker.begin(1, kNow);
+  worker.set_loading(2);
+  for (JobId job : {1, 77}) worker.note_began(job, kNow);  // which was told, and of another worker
+  EXPECT_THAT(worker.jobs(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(worker.loading(), 2u);
+  worker.note_began(2, kNow);
+  EXPECT_THAT(worker.jobs(), ElementsAre(2, 3));
+  EXPECT_THAT(worker.awaited(), ElementsAre(1));
+  EXPECT_EQ(worker.loading(), 0u);
+  worker.note_began(1, kNow);  // it has ended
+  EXPECT_THAT(worker.jobs(), ElementsAre(2, 3));
+}
+
 TEST(JobPace, IsThreeJobsOrAsManyAsTakeTenMilliseconds) {
   struct Case {
     PoolClock::duration a_job;

@@ -345,6 +345,32 @@ TEST_F(DeviceLossTest, WhatRanWithTheChargedJobIsMeasuredAlone) {
   EXPECT_FALSE(alone(device(), jobs[2]));
 }
 
+// Its message comes once its runs are on the device.
+TEST_F(DeviceLossTest, AJobThatWasNotToldButNotedIsCharged) {
+  open_ready();
+  const WorkerId crashing = device();
+  const std::vector<JobId> jobs = give(3);
+  receive(crashing, JobLoading{jobs[1]});
+  WorkerEnd crash = by_signal(SIGSEGV);
+  crash.began = jobs[1];
+  end(crashing, crash);
+  EXPECT_THAT(results(), ElementsAre("job 1: device_fault, measured"));
+  become_ready(device());
+  EXPECT_THAT(to_measure(device()), ElementsAre(jobs[0], jobs[2]));
+  EXPECT_TRUE(alone(device(), jobs[0]));
+}
+
+TEST_F(DeviceLossTest, AJobThatHangsBeforeItWasToldIsCharged) {
+  open_ready();
+  const WorkerId hanging = device();
+  const std::vector<JobId> jobs = give(3);
+  run_out_of_time();
+  WorkerEnd killed = by_signal(SIGKILL);
+  killed.began = jobs[1];
+  end(hanging, killed);
+  EXPECT_THAT(results(), ElementsAre("job 1: run_timeout, measured"));
+}
+
 TEST_F(DeviceLossTest, ACrashWhileAnObjectIsLoadedIsThatJobs) {
   open_ready();
   const std::vector<JobId> jobs = give(3);

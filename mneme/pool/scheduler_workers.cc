@@ -177,6 +177,7 @@ void Scheduler::worker_ended(WorkerId id, const WorkerEnd& end, PoolTime now) {
   if (node.empty()) return;
   PoolWorker& lost = node.mapped();
   homes_.forget(id);
+  if (end.began != 0) lost.note_began(end.began, now);
   if (!end.not_forked.empty()) lost.refuse(end.not_forked);
   replace(lost, end, now);
 }

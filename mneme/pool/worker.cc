@@ -194,6 +194,7 @@ struct DeviceJob {
   explicit DeviceJob(MeasureJob order) : message(std::move(order)) {
     configuration = configuration_from_json(message.configuration);
     if (message.object) object = read_memory(*message.object);
+    message.object.reset();  // here, where there is time for it
   }
   MeasureJob message;
   Result<Configuration> configuration = Status(Code::internal, "not read");
@@ -208,7 +209,6 @@ class DeviceJobs {
 
   void serve() {
     while (take_next()) {
-      LastWords::begin_job();
       const DeviceJob job = std::move(*std::exchange(next_, nullptr));
       if (!serve(job)) return;
     }
@@ -216,6 +216,7 @@ class DeviceJobs {
 
  private:
   using Clock = std::chrono::steady_clock;
+  enum class When { now, later };
   static constexpr size_t kMostLeft = 32;
   // Results that are sent during one job's runs while another is at hand: more would take longer than these, and come to the
   // pool all at once. Where no other is at hand, somebody may be waiting for a result.
@@ -232,6 +233,13 @@ class DeviceJobs {
       Status ignored = send(orders_.channel(), WorkerExhausted{message.status().message()});
     if (message.ok()) next_ = std::make_unique<DeviceJob>(std::move(*message));
     return message.ok();
+  }
+
+  // While a job's runs are on the device. What there is to be told goes together.
+  void wait() {
+    send_results(next_ || orders_.any() ? kSentMeanwhile : std::numeric_limits<size_t>::max(), When::later);
+    look_ahead();
+    [[maybe_unused]] Status ignored = orders_.channel().flush();
   }
 
   void look_ahead() {
@@ -256,20 +264,27 @@ class DeviceJobs {
     if (!job.configuration.ok()) return failed(Failure::invalid_launch, job.configuration.status().to_string());
     if (!job.object.ok()) return failed(Failure::worker_lost, job.object.status().to_string());
     if (orders_.told_to_stop(id)) return failed(Failure::cancelled, "given up before it was measured");
-    // From here on this job is to blame for what happens to the process.
-    [[maybe_unused]] Status ignored = send(orders_.channel(), JobBegan{id});
+    begin(id);
     DeviceWork::Watch watch;
     watch.timed = [&](std::span<const Nanoseconds> times) {
       [[maybe_unused]] Status ignored = send(orders_.channel(), JobTimed{id, {times.begin(), times.end()}});
       return !orders_.told_to_stop(id);
     };
-    watch.going_on = [&] { return !orders_.told_to_stop(id); };
-    watch.waiting = [&] {
-      [[maybe_unused]] const bool sent = next_ || orders_.any() ? send_results(kSentMeanwhile) : send_results();
-      look_ahead();
+    watch.going_on = [&] {
+      [[maybe_unused]] Status ignored = orders_.channel().flush();
+      return !orders_.told_to_stop(id);
     };
+    watch.waiting = [&] { wait(); };
     watch.leave = [&] { return left_this_ = !job.message.alone && (next_ || orders_.any()); };
     return work_.measure(*job.configuration, *job.object, job.message.code, watch);
+  }
+
+  // From here on this job is to blame for what happens to the process. Where that can be noted the pool is told once the job's runs
+  // are on the device: to wake its thread takes as long as a short run.
+  void begin(JobId id) {
+    send_later(orders_.channel(), JobBegan{id});
+    if (!LastWords::begin_job(id)) [[maybe_unused]]
+      Status ignored = orders_.channel().flush();
   }
 
   bool leave(JobId id) {
@@ -291,11 +306,14 @@ class DeviceJobs {
   }
 
   // So many at most of what was left and is fetched.
-  bool send_results(size_t most = std::numeric_limits<size_t>::max()) {
+  bool send_results(size_t most = std::numeric_limits<size_t>::max(), When when = When::now) {
     for (; fetched_ > 0 && most > 0; --fetched_, --most) {
       const JobId id = left_.front();
       left_.pop_front();
-      if (!send_result(id, work_.take_left())) return false;
+      if (when == When::later)
+        send_later(orders_.channel(), JobEnded{id, work_.take_left()});
+      else if (!send_result(id, work_.take_left()))
+        return false;
     }
     return true;
   }

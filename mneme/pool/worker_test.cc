@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "mneme/pool/messages.h"
+#include "mneme/process/last_words.h"
 
 namespace mneme {
 namespace {
@@ -28,6 +29,7 @@ class ScriptedWork final : public DeviceWork {
     if (configuration.passes == "fault") result.failure = Failure::device_fault;
     if (configuration.passes == "wrong") result.failure = Failure::wrong_result;
     if (configuration.passes == "lost") result.failure = Failure::worker_lost;
+    if (configuration.passes == "crash") ::_exit(1);
     if (result.failed()) return result;
     watch.waiting();
     if (configuration.passes == "long") std::this_thread::sleep_for(kFetchAfter + std::chrono::milliseconds(1));
@@ -122,6 +124,36 @@ TEST(DeviceWorker, EachThatWasGivenUpIsNotBegun) {
 
 TEST(DeviceWorker, EndsAfterAFailureOfItsOwn) {
   EXPECT_THAT(told_of({"lost", "short"}), ElementsAre("began 1", "worker_lost 1"));
+}
+
+// A process of its own notes a job before it begins, and tells it with what follows.
+TEST(DeviceWorker, AJobThatEndsTheProcessAsItBeginsWasNoted) {
+  auto ends = std::move(*Channel::pair());
+  const LastWords words = std::move(*LastWords::create());
+  const auto object = std::make_shared<Descriptor>(::memfd_create("object", MFD_CLOEXEC));
+  JobId last = 0;
+  for (const char* passes : {"short", "crash"}) {
+    Configuration configuration;
+    configuration.passes = passes;
+    ASSERT_TRUE(send(ends.first, MeasureJob{++last, to_json(configuration), Json::object(), object, false}).ok());
+  }
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    ends.first = {};
+    LastWords::divert_to(Descriptor(::dup(words.descriptor())));
+    serve_device(std::move(ends.second), std::unique_ptr<DeviceWork>(new ScriptedWork({})));
+    ::_exit(0);
+  }
+  ends.second = {};
+  std::vector<std::string> told;
+  for (auto message = ends.first.receive(); message.ok(); message = ends.first.receive()) {
+    const FromWorker decoded = *decode_from_worker(WorkerRole::device, std::move(*message));
+    if (const auto* job = std::get_if<JobBegan>(&decoded)) told.push_back(fmt::format("began {}", job->id));
+    if (const auto* job = std::get_if<JobLoading>(&decoded)) told.push_back(fmt::format("loading {}", job->id));
+  }
+  EXPECT_EQ(::waitpid(worker, nullptr, 0), worker);
+  EXPECT_THAT(told, ElementsAre("began 1", "loading 2"));
+  EXPECT_EQ(words.job(), 2u);
 }
 
 constexpr const char* kCrash = "crash";

@@ -36,6 +36,15 @@ nlohmann::json body_of(std::span<const std::byte> bytes) try {
   return nlohmann::json(nlohmann::json::value_t::discarded);
 }
 
+// A message of so many descriptors.
+void append(std::vector<uint8_t>& bytes, const nlohmann::json& body, uint64_t descriptors) {
+  const size_t begin = bytes.size();
+  bytes.resize(begin + sizeof(Header));
+  nlohmann::json::to_cbor(body, bytes);
+  const Header header{bytes.size() - begin - sizeof(Header), descriptors};
+  std::memcpy(bytes.data() + begin, &header, sizeof header);
+}
+
 Status cut_off(size_t had) {
   if (had == Channel::kMostDescriptors)
     return error(Code::io, "receiving a message: it has more than {} descriptors", Channel::kMostDescriptors);
@@ -65,14 +74,18 @@ Status Channel::send(const nlohmann::json& body, std::span<const int> descriptor
   if (descriptors.size() > kMostDescriptors)
     return error(Code::internal, "sending a message: {} descriptors are more than the {} of one message", descriptors.size(),
                  kMostDescriptors);
-  std::vector<uint8_t> bytes(sizeof(Header));
-  nlohmann::json::to_cbor(body, bytes);
-  Header header{bytes.size() - sizeof(Header), descriptors.size()};
-  std::memcpy(bytes.data(), &header, sizeof header);
+  append(later_, body, descriptors.size());
+  return write(std::exchange(later_, {}), descriptors);
+}
 
+void Channel::send_later(const nlohmann::json& body) { append(later_, body, 0); }
+
+Status Channel::flush() { return later_.empty() ? Status() : write(std::exchange(later_, {}), {}); }
+
+Status Channel::write(std::span<const uint8_t> bytes, std::span<const int> descriptors) {
   Control control{};
   for (size_t sent = 0; sent < bytes.size();) {
-    iovec piece{bytes.data() + sent, bytes.size() - sent};
+    iovec piece{const_cast<uint8_t*>(bytes.data()) + sent, bytes.size() - sent};
     msghdr message{};
     message.msg_iov = &piece;
     message.msg_iovlen = 1;

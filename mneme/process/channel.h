@@ -35,6 +35,10 @@ class Channel {
   // The descriptors stay the caller's. unavailable, after 10 s, when the other end does not read. internal: there are more than
   // kMostDescriptors of them.
   Status send(const nlohmann::json& body, std::span<const int> descriptors = {});
+  // The same without descriptors, but the message goes with the next one that is sent, or with flush(): who waits for messages is
+  // woken once for several.
+  void send_later(const nlohmann::json& body);
+  Status flush();
   // Waits for the next message.
   Result<Message> receive();
   // Takes in what has arrived, without waiting; next() then hands it out. unavailable once the other end is closed: what came
@@ -56,7 +60,10 @@ class Channel {
   enum class Wait { no, yes };
   Result<bool> read_some(Wait wait);  // false: nothing is there
 
+  Status write(std::span<const uint8_t> bytes, std::span<const int> descriptors);
+
   Descriptor socket_;
+  std::vector<uint8_t> later_;  // to be sent
   ByteVector received_;
   std::deque<Descriptor> descriptors_;
   Status lost_;  // for what was lost, behind which nothing can be read

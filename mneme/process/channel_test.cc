@@ -41,6 +41,26 @@ TEST_F(ChannelTest, MessagesArriveWholeAndInOrder) {
   sender.join();
 }
 
+TEST_F(ChannelTest, WhatIsSentLaterGoesWithTheNextMessageOrWhenItIsTold) {
+  near_.send_later("one");
+  near_.send_later("two");
+  ASSERT_TRUE(far_.take_in().ok());
+  EXPECT_FALSE(far_.next().has_value());
+  const Descriptor writer(::dup(STDERR_FILENO));
+  ASSERT_TRUE(near_.send("three", std::array{writer.number()}).ok());
+  EXPECT_EQ(far_.receive()->body, "one");
+  EXPECT_TRUE(far_.receive()->descriptors.empty());
+  EXPECT_EQ(far_.receive()->descriptors.size(), 1u);
+  near_.send_later("four");
+  ASSERT_TRUE(near_.flush().ok());
+  EXPECT_EQ(far_.receive()->body, "four");
+  far_ = {};
+  EXPECT_TRUE(near_.flush().ok()) << "nothing is to be sent";
+  near_.send_later("five");
+  EXPECT_EQ(near_.flush().code(), Code::unavailable);
+  EXPECT_TRUE(near_.flush().ok()) << "it is lost";
+}
+
 // A signal cuts what the system takes at a time.
 TEST_F(ChannelTest, AMessageIsSentWholeWhateverInterruptsIt) {
   struct sigaction action{}, before{};

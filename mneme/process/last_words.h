@@ -1,6 +1,9 @@
-// LastWords: what a worker wrote to its standard error during its last job, so that a crash can be explained.
+// LastWords: what a worker wrote to its standard error during its last job, so that a crash can be explained, and which job that
+// was. A worker that notes its job here need not send a message about it before the job begins, which would wake the process that
+// waits for messages and takes tens of microseconds.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "mneme/base/descriptor.h"
@@ -18,8 +21,12 @@ class LastWords {
   static void divert_to(const Descriptor& file);
   // In the worker, when a job begins. Does nothing where standard error was not diverted.
   static void begin_job();
+  // The same, and notes the job's number, which is not 0. False: it could not be noted.
+  static bool begin_job(uint64_t job);
 
   int descriptor() const { return file_.number(); }
+  // The number of the worker's last job; 0: none was noted.
+  uint64_t job() const;
   // The line that tells most, at most 300 characters; empty where nothing was said.
   std::string read() const;
   // All of it, of which the last MiB.

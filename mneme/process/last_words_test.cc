@@ -46,6 +46,47 @@ TEST(LastWords, AreThoseOfTheLastJob) {
   EXPECT_EQ(words.read(), "of the second");
 }
 
+TEST(LastWords, TellTheJobInWhichTheyWereSaid) {
+  const LastWords words = said([] {
+    if (!LastWords::begin_job(7)) return 1;
+    say("of the first job\n");
+    if (!LastWords::begin_job(18446744073709551615u)) return 1;
+    say("of the second\n");
+    return 0;
+  });
+  EXPECT_EQ(words.job(), 18446744073709551615u);
+  EXPECT_EQ(words.all(), "of the second\n");
+  EXPECT_EQ(words.read(), "of the second");
+
+  const LastWords other_job = said([] {
+    if (!LastWords::begin_job(7)) return 1;
+    say("of the first job\n");
+    LastWords::begin_job();
+    say("of one that has no number\n");
+    return 0;
+  });
+  EXPECT_EQ(other_job.all(), "of one that has no number\n");
+
+  const LastWords nothing_said = said([] { return LastWords::begin_job(7) ? 0 : 1; });
+  EXPECT_EQ(nothing_said.job(), 7u);
+  EXPECT_EQ(nothing_said.all(), "");
+  EXPECT_EQ(nothing_said.read(), "");
+}
+
+TEST(LastWords, AreOfNoJobWhereNoneWasNoted) {
+  for (const std::string& text : {std::string(), std::string("job 7\n"), std::string("\2job\0\0\0\n1234567", 15)}) {
+    const LastWords words = said([&] {
+      LastWords::begin_job();
+      say(text);
+      return 0;
+    });
+    EXPECT_EQ(words.job(), 0u) << text;
+    EXPECT_EQ(words.all(), text);
+  }
+  EXPECT_EQ(LastWords().job(), 0u);
+  EXPECT_FALSE(LastWords::begin_job(7)) << "standard error is not diverted";
+}
+
 TEST(LastWords, AreTheLastOfMany) {
   const std::string many(3 << 19, 'x');
   const LastWords words = said([&] {
