@@ -12,6 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::string_view kStop = "stop";
 constexpr std::array<std::string_view, 3> kRoles = {"compile", "device", "keeper"};
 
 template <typename... Handlers>
@@ -115,7 +116,7 @@ std::optional<ToWorker> read_to_worker(const std::string& type, MessageMembers& 
   if (type == "measure")
     return MeasureJob{members.number("id"), members.any("configuration"), members.any("code"), first_of(descriptors),
                       members.flag("alone")};
-  if (type == "stop") return StopJob{members.number("id")};
+  if (type == kStop) return StopJob{members.number("id")};
   if (type == "copies") return read_copies(members, std::move(descriptors));
   return std::nullopt;
 }
@@ -161,7 +162,7 @@ Status send(Channel& channel, ToWorker message) {
                                  {"alone", job.alone}},
                                 numbers_of(job.object));
           },
-          [&](StopJob& stop) { return channel.send({{"type", "stop"}, {"id", stop.id}}); },
+          [&](StopJob& stop) { return channel.send({{"type", kStop}, {"id", stop.id}}); },
           [&](InstanceCopies& copies) { return send_copies(channel, copies); },
       },
       message);
@@ -204,6 +205,8 @@ Status send(Channel& channel, FromWorker message) {
 
 void send_later(Channel& channel, const JobBegan& job) { channel.send_later(body_of(job)); }
 void send_later(Channel& channel, const JobEnded& job) { channel.send_later(body_of(job)); }
+
+bool may_have_stop(const Channel& channel) { return channel.mentions(kStop); }
 
 Result<ToWorker> decode_to_worker(Message message) {
   MessageMembers members(std::move(message.body));

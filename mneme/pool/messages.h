@@ -144,6 +144,8 @@ Status send(Channel& channel, FromWorker message);
 // The same, but they go with the next message that is sent, or with Channel::flush().
 void send_later(Channel& channel, const JobBegan& job);
 void send_later(Channel& channel, const JobEnded& job);
+// Whether a StopJob may be among what has arrived. False: none is.
+bool may_have_stop(const Channel& channel);
 // Reads a message that a worker gets. corrupt: it is not what send() wrote.
 Result<ToWorker> decode_to_worker(Message message);
 // Reads a message that a worker of this role has sent. corrupt: it is not what send() wrote, or no worker of the role sends such

@@ -86,8 +86,10 @@ class Orders {
     take_in();
     return !waiting_.empty();
   }
+  // Other messages are left to any(), since this is asked while nothing runs: it takes ten microseconds to read one.
   bool told_to_stop(JobId id) {
-    take_in();
+    [[maybe_unused]] Status ignored = channel_.take_in();
+    if (may_have_stop(channel_)) sort_all();
     return stop_.contains(id);
   }
 
@@ -99,7 +101,11 @@ class Orders {
   // What is wrong with the connection is met by whoever waits for a message.
   void take_in() {
     [[maybe_unused]] Status ignored = channel_.take_in();
-    while (auto message = channel_.next()) ignored = sort(std::move(*message));
+    sort_all();
+  }
+  void sort_all() {
+    while (auto message = channel_.next()) [[maybe_unused]]
+      Status ignored = sort(std::move(*message));
   }
   Status sort(Message message) {
     MNEME_ASSIGN(ToWorker decoded, decode_to_worker(std::move(message)));
@@ -209,8 +215,9 @@ class DeviceJobs {
 
   void serve() {
     while (take_next()) {
-      const DeviceJob job = std::move(*std::exchange(next_, nullptr));
-      if (!serve(job)) return;
+      std::unique_ptr<DeviceJob> job = std::move(next_);
+      if (!serve(*job)) return;
+      done_ = std::move(job);
     }
   }
 
@@ -240,6 +247,7 @@ class DeviceJobs {
     send_results(next_ || orders_.any() ? kSentMeanwhile : std::numeric_limits<size_t>::max(), When::later);
     look_ahead();
     [[maybe_unused]] Status ignored = orders_.channel().flush();
+    done_.reset();
   }
 
   void look_ahead() {
@@ -322,7 +330,7 @@ class DeviceJobs {
 
   Orders<MeasureJob> orders_;
   DeviceWork& work_;
-  std::unique_ptr<DeviceJob> next_;
+  std::unique_ptr<DeviceJob> next_, done_;  // what is done is given up when there is time for it
   std::deque<JobId> left_;  // jobs, the oldest first; of the first `fetched_` there are times
   size_t fetched_ = 0;
   Clock::time_point left_since_;  // the oldest without

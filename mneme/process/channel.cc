@@ -162,6 +162,10 @@ std::optional<Message> Channel::next() {
   return message;
 }
 
+bool Channel::mentions(std::string_view text) const {
+  return ::memmem(received_.data(), received_.size(), text.data(), text.size()) != nullptr;
+}
+
 void Channel::shut_down() { ::shutdown(socket_.number(), SHUT_RDWR); }
 
 Result<Message> Channel::receive() {

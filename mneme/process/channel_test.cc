@@ -61,6 +61,20 @@ TEST_F(ChannelTest, WhatIsSentLaterGoesWithTheNextMessageOrWhenItIsTold) {
   EXPECT_TRUE(near_.flush().ok()) << "it is lost";
 }
 
+TEST_F(ChannelTest, WhatHasArrivedIsLookedThroughBeforeItIsHandedOut) {
+  EXPECT_FALSE(far_.mentions("stop"));
+  ASSERT_TRUE(near_.send({{"type", "go"}}).ok());
+  ASSERT_TRUE(near_.send({{"type", "stop"}}).ok());
+  EXPECT_FALSE(far_.mentions("stop")) << "not taken in";
+  ASSERT_TRUE(far_.take_in().ok());
+  EXPECT_TRUE(far_.mentions("stop"));
+  EXPECT_EQ(far_.next()->body["type"], "go");
+  EXPECT_TRUE(far_.mentions("stop"));
+  EXPECT_FALSE(far_.mentions("go"));
+  EXPECT_EQ(far_.next()->body["type"], "stop");
+  EXPECT_FALSE(far_.mentions("stop"));
+}
+
 // A signal cuts what the system takes at a time.
 TEST_F(ChannelTest, AMessageIsSentWholeWhateverInterruptsIt) {
   struct sigaction action{}, before{};
