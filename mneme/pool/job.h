@@ -49,7 +49,8 @@ struct Job {
 // timing or the verdict depends on; the launch's shape only where the code is not specialised. IR and plugins count by what the
 // system says of their files (describe_file()), which are not read. `json` is the configuration's.
 std::string compile_key(const Configuration& configuration, const nlohmann::json& json);
-// The same of LLVM alone: what the assembler is asked for is left out.
+// The same of LLVM alone: it leaves out what the assembler is asked for, and the launch's shape where the code is specialised for
+// none of its dimensions.
 std::string translation_key(const Configuration& configuration, const nlohmann::json& json);
 // A key of everything that a measurement depends on beside the object: the launch, its timing, and the verdict.
 std::string launch_key(const nlohmann::json& configuration);

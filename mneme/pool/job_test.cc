@@ -65,6 +65,28 @@ TEST(JobKeys, ATranslationIsAllThatTheCompilerIsAskedButTheAssemblersOptions) {
   });
 }
 
+TEST(JobKeys, ATranslationHasTheShapeWhereTheCodeIsMadeForIt) {
+  struct Case {
+    std::function<void(SpecialiseOptions&)> specialise;
+    bool has_shape;
+  };
+  const Case kCases[] = {{[](auto&) {}, false},
+                         {[](auto& asked) { asked.arguments = {"*"}; }, false},
+                         {[](auto& asked) { asked.bounds.max_threads = 256; }, false},
+                         {[](auto& asked) { asked.dimensions = true; }, true},
+                         {[](auto& asked) { asked.ranges = true; }, true}};
+  for (const Case& c : kCases) {
+    Job one{.configuration = {}, .future = {}}, other = one;
+    other.configuration.block.x = 64;
+    for (Job* job : {&one, &other}) {
+      c.specialise(job->configuration.specialise);
+      identify(*job);
+    }
+    EXPECT_EQ(one.translation != other.translation, c.has_shape) << one.compile_key;
+    EXPECT_EQ(one.compile_key != other.compile_key, !one.configuration.specialise.empty()) << one.compile_key;
+  }
+}
+
 // One that is built anew while the pool is open is asked anew.
 TEST(JobKeys, APluginIsWhatLiesInItsFile) {
   const TemporaryDirectory folder;

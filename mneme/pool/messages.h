@@ -120,7 +120,8 @@ struct CodeAssembled {
 struct JobLoading {
   JobId id = 0;
 };
-// The job begins on the device. The jobs that the worker was given before it have run to their end; their results follow.
+// The job begins on the device, or has begun a moment ago. The jobs that the worker was given before it have run to their end;
+// their results follow. Of a worker that ends before it has sent this its last words tell (last_words.h).
 struct JobBegan {
   JobId id = 0;
 };

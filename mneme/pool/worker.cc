@@ -287,8 +287,8 @@ class DeviceJobs {
     return work_.measure(*job.configuration, *job.object, job.message.code, watch);
   }
 
-  // From here on this job is to blame for what happens to the process. Where that can be noted the pool is told once the job's runs
-  // are on the device: to wake its thread takes as long as a short run.
+  // From here on this job is to blame for what happens to the process. Where that can be noted the pool is told once the job's
+  // runs are on the device: to wake its thread takes as long as a short run.
   void begin(JobId id) {
     send_later(orders_.channel(), JobBegan{id});
     if (!LastWords::begin_job(id)) [[maybe_unused]]
@@ -331,7 +331,7 @@ class DeviceJobs {
   Orders<MeasureJob> orders_;
   DeviceWork& work_;
   std::unique_ptr<DeviceJob> next_, done_;  // what is done is given up when there is time for it
-  std::deque<JobId> left_;  // jobs, the oldest first; of the first `fetched_` there are times
+  std::deque<JobId> left_;                  // jobs, the oldest first; of the first `fetched_` there are times
   size_t fetched_ = 0;
   Clock::time_point left_since_;  // the oldest without
   bool left_this_ = false;

@@ -45,7 +45,7 @@ Note* map_note() {
 // Forgets what was said. The note stays: nothing is mapped where the file has ended.
 void forget_words() {
   const off_t kept = note != nullptr ? sizeof(Note) : 0;
-  struct stat now {};
+  struct stat now{};
   if (::fstat(STDERR_FILENO, &now) == 0 && now.st_size == kept) return;
   [[maybe_unused]] int ignored = ::ftruncate(STDERR_FILENO, kept);
 }
