@@ -11,6 +11,8 @@ The list names programs, as that of `mneme-survey` does, and which kernels of ea
     directory = "heat2d"              # from the list's folder
     kernels = ["dev_lapl_iter"]       # a regular expression of each
     record = ["--skip", "2"]          # further options of `mneme record`
+    tune = ["--set", "execution.l2=warm"]   # of `mneme tune`
+    deploy = ["--l2", "warm"]         # and of `mneme deploy`
     environment = {OMP_NUM_THREADS = "1"}
 
 For each kernel one launch is recorded and tuned; what is confirmed is deployed; then the program runs bare and with the deployed
@@ -60,7 +62,7 @@ class Program:
     def __init__(self, entry, base, options, folder, library):
         self.name = entry["name"]
         self.kernels = entry["kernels"]
-        self.record = entry.get("record", [])
+        self.record, self.tune, self.deploy = (entry.get(command, []) for command in ("record", "tune", "deploy"))
         self.command = shlex.split(entry["command"])
         self.directory = base / entry.get("directory", ".")
         self.environment = entry.get("environment", {})
@@ -93,7 +95,7 @@ class Program:
         """The folder of what was found for a kernel, or None where that is not surely faster; and its summary."""
         results = self.folder / f"found{number}"
         self.do(["mneme", "tune", self.folder / "db", kernel, "--device", "cuda", "--trials", self.options.trials, "--seed", "1",
-                 "--results-dir", results])
+                 "--results-dir", results, *self.tune])
         return results, json.loads((results / "summary.json").read_text())
 
     def measure(self):
@@ -103,8 +105,9 @@ class Program:
                  *self.command])
         found = [self.search(kernel, number) for number, kernel in enumerate(self.kernels)]
         file = self.folder / "app.tuned"
-        done = self.do(["mneme", "deploy", *(results for results, _ in found), "-o", file])
+        done = self.do(["mneme", "deploy", *(results for results, _ in found), "-o", file, *self.deploy])
         say(f"{self.name}: {done.out.strip()} {done.err.strip()}")
+        promises = self.promises(file)
         seconds = {"bare": [], "tuned": []}
         for _ in range(self.options.runs):
             bare, tuned = self.run(), self.run(file)
@@ -113,20 +116,32 @@ class Program:
         change = first_change(again[0].out.splitlines(), again[1].out.splitlines(), tuned.out.splitlines(), [])
         ran = [line for line in tuned.err.splitlines() if line.startswith("mneme: tuned: ")]
         times = {"bare": self.kernel_times("bare"), "tuned": self.kernel_times("tuned", file)}
-        for kernel, (_, summary) in zip(self.kernels, found):
-            yield self.line(kernel, summary, seconds, change, ran, times)
+        for kernel, (results, summary) in zip(self.kernels, found):
+            yield self.line(kernel, promises.get(json.loads((results / "tune.json").read_text())["static_hash"]), summary, seconds, change, ran, times)
 
-    def line(self, kernel, summary, seconds, change, ran, times):
+    def promises(self, file):
+        """What the file promises of each kernel, by its static hash: the least of the states of the cache in which it was measured."""
+        hashed = None
+        found = {}
+        for line in self.do(["mneme", "deploy", "--show", file]).out.splitlines():
+            if line.startswith("  static hash"):
+                hashed = line.split()[-1]
+            elif line.startswith("  speed-up"):
+                value, low, high = map(float, re.findall(r"\d+\.\d+", line)[:3])
+                found[hashed] = {"value": value, "low": low, "high": high}
+        return found
+
+    def line(self, kernel, claim, summary, seconds, change, ran, times):
         def all_of(which):
             return [time for name, list_ in times[which].items() if re.search(kernel, name) for time in list_]
 
         bare, tuned = all_of("bare"), all_of("tuned")
-        claim = summary.get("speed_up")
         gained = sum(bare) / sum(tuned) if sum(tuned) else None
         return {
             "program": self.name,
             "kernel": kernel,
             "promised": claim,
+            "found": summary.get("speed_up"),
             "launches": len(bare),
             "launches_tuned": len(tuned),
             "bare_ns": sum(bare) / max(1, len(bare)),
@@ -147,7 +162,7 @@ class Program:
 
 def row(line):
     claim = line["promised"]
-    promised = f"{claim['value']:.3f} ({claim['low']:.3f}–{claim['high']:.3f})" if claim else "not confirmed"
+    promised = f"{claim['value']:.3f} ({claim['low']:.3f}–{claim['high']:.3f})" if claim else "left out"
     kept = "–" if line["kept"] is None else f"{line['kept']:.3f}"
     gained = "–" if line["gained"] is None else f"{line['gained']:.3f}"
     return (f"| {line['program']} | {line['kernel']} | {line['launches']} | {promised} | {line['bare_ns'] / 1e3:.2f} us | {line['tuned_ns'] / 1e3:.2f} us | "

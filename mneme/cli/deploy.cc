@@ -29,6 +29,10 @@ class DeployCommand : public Command {
                        "other GPUs: what comes later takes the place of what is for the same launches");
     auto* output = app.add_option("-o,--output", output_, "the file to write")->type_name("FILE");
     app.add_flag("--unconfirmed", unconfirmed_, "deploy also what is not confirmed to be faster");
+    app.add_option("--l2", l2_,
+                   "what launches find in the L2 cache, in the program: it is measured there alone (default: in each state, and "
+                   "what is least is promised)")
+        ->check(CLI::IsMember({"as_it_comes", "cold", "warm"}));
     app.add_option("--show", show_, "print what such a file has, and deploy nothing")
         ->type_name("FILE")
         ->excludes(results)
@@ -43,7 +47,10 @@ class DeployCommand : public Command {
     app.footer(
         "Each winner is compiled as in its search, replayed on the recorded launches, and written where it is right. What no "
         "search "
-        "has confirmed is measured in turn with the launch as recorded. What is not faster then is left out, and said.\n"
+        "has confirmed is measured in turn with the launch as recorded. So is all on a GPU whose cache is cold, or warm, unless "
+        "its search "
+        "has "
+        "measured that: a program may launch in any state. What is not faster then is left out, and said.\n"
         "Exit status: 0 something is deployed, 1 nothing is, and no file is written, 2 the command could not work, 64 the "
         "command "
         "line is wrong.");
@@ -78,11 +85,14 @@ class DeployCommand : public Command {
 
   Result<Outcome> write() {
     MNEME_TRY(check_output_folder(output_));
+    DeployTerms terms{unconfirmed_ ? Unconfirmed::take : Unconfirmed::leave_out, {}};
+    if (!l2_.empty()) {
+      MNEME_ASSIGN(terms.l2, parse_cache_state(l2_));
+    }
     const auto deployed = [&]() -> Result<Deployment> {
       DivertedOutput diverted;
       Progress line;
-      return deploy_all(results_, unconfirmed_ ? Unconfirmed::take : Unconfirmed::leave_out,
-                        [&](const std::string& stage) { line.stage(stage); });
+      return deploy_all(results_, terms, [&](const std::string& stage) { line.stage(stage); });
     }();
     MNEME_TRY(deployed.status());
     std::string text;
@@ -122,7 +132,7 @@ class DeployCommand : public Command {
   }
 
   std::vector<std::string> results_;
-  std::string output_, show_;
+  std::string output_, show_, l2_;
   bool unconfirmed_ = false, explain_ = false;
   Guard guard_;
 };

@@ -21,6 +21,15 @@ TEST(SpeedUpOf, IsTheGeometricMeanOfTheRoundsRatios) {
   EXPECT_THAT(rough.low * rough.high, DoubleNear(4, 1e-9));
 }
 
+TEST(StatesThatCount, AreAllWhereThereIsACacheToSet) {
+  using enum CacheState;
+  EXPECT_THAT(states_that_count({}, as_it_comes, DeviceKind::cuda), testing::ElementsAre(as_it_comes, cold, warm));
+  EXPECT_THAT(states_that_count({}, warm, DeviceKind::cuda), testing::ElementsAre(warm, as_it_comes, cold));
+  EXPECT_THAT(states_that_count({}, as_it_comes, DeviceKind::cpu), testing::ElementsAre(as_it_comes));
+  EXPECT_THAT(states_that_count({Unconfirmed::take, {}}, cold, DeviceKind::cuda), testing::ElementsAre(cold));
+  EXPECT_THAT(states_that_count({Unconfirmed::leave_out, warm}, cold, DeviceKind::cuda), testing::ElementsAre(warm));
+}
+
 InstanceRecord recorded_launch() {
   InstanceRecord instance;
   instance.grid = {10, 1, 1};

@@ -2,6 +2,12 @@
 
 namespace mneme {
 
+Result<CacheState> parse_cache_state(std::string_view name) {
+  for (const auto& [known, state] : kCacheNames)
+    if (name == known) return state;
+  return error(Code::invalid_argument, "l2: '{}' is none of as_it_comes, cold, warm", name);
+}
+
 Status check_execution(const Execution& execution, const DeviceProperties& device) {
   const std::string_view kind = to_string(device.kind);
   if (execution.stop != StopWhen::fixed && execution.min_iterations > execution.max_iterations)

@@ -1,6 +1,7 @@
 // Execution: how the compiled kernel is run and timed. None of its knobs changes the code.
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 #include "mneme/base/status.h"
@@ -25,6 +26,9 @@ enum class CacheState {
 };
 inline constexpr std::pair<const char*, CacheState> kCacheNames[] = {
     {"as_it_comes", CacheState::as_it_comes}, {"cold", CacheState::cold}, {"warm", CacheState::warm}};
+
+// invalid_argument: there is no state of that name.
+Result<CacheState> parse_cache_state(std::string_view name);
 
 struct Execution {
   unsigned iterations = 10;  // how many launches are timed, where `stop` is fixed

@@ -29,18 +29,22 @@ def deploy(
     output: str | os.PathLike[str],
     *,
     unconfirmed: bool = False,
+    l2: str | None = None,
 ) -> list[Deployed]:
     """Writes what was found as code for the device it was found on, with its conditions and its evidence.
 
     Each winner is compiled as in its search and replayed on the recorded launches in this process; what is right is
     written. What no search has confirmed is measured in turn with the launch as recorded, and left out where it is not
-    faster. Where all is left out no file is written.
+    faster; so is all on a GPU in the states of its cache that the search has not measured. Where all is left out no file
+    is written.
 
     Args:
         results: Folders of results of a sweep or a run of tuning, and files of earlier deployments, also of other GPUs.
             What comes later takes the place of what is for the same launches.
         output: The file.
         unconfirmed: Whether to deploy also what is not confirmed to be faster.
+        l2: What launches find in the L2 cache in the program, where that is known: "as_it_comes", "cold" or "warm". It
+            is measured in that state alone.
 
     Raises:
         NotFoundError: A folder has no results, or its database is not there.
@@ -54,5 +58,5 @@ def deploy(
     named = [results] if isinstance(results, (str, os.PathLike)) else list(results)
     if not named:
         raise InvalidArgumentError("deploying: 'results' names no folder of results and no file")
-    outcomes = _native.deploy([os.fspath(path) for path in named], os.fspath(output), unconfirmed=unconfirmed)
+    outcomes = _native.deploy([os.fspath(path) for path in named], os.fspath(output), unconfirmed=unconfirmed, l2=l2)
     return [Deployed(Path(folder), kernel, reason or None) for folder, kernel, reason in outcomes]

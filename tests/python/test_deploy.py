@@ -27,6 +27,13 @@ def test_what_cannot_be_deployed_says_why(swept: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "app.tuned").exists()
 
 
+def test_a_state_of_the_cache_is_for_a_gpu(swept: Path, tmp_path: Path) -> None:
+    (outcome,) = mneme.deploy(swept, tmp_path / "app.tuned", unconfirmed=True, l2="warm")
+    assert outcome.left_out is not None and "execution.l2 'warm' has no effect on the device cpu" in outcome.left_out
+    (outcome,) = mneme.deploy(swept, tmp_path / "app.tuned", unconfirmed=True, l2="as_it_comes")
+    assert outcome.left_out is None
+
+
 def test_bad_input_is_told(swept: Path, tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="names no folder of results and no file"):
         mneme.deploy([], tmp_path / "app.tuned")
@@ -34,6 +41,8 @@ def test_bad_input_is_told(swept: Path, tmp_path: Path) -> None:
         mneme.deploy(tmp_path, tmp_path / "app.tuned")
     with pytest.raises(errors.NotFoundError):
         mneme.deploy(swept, tmp_path / "nowhere" / "app.tuned")
+    with pytest.raises(errors.InvalidArgumentError, match="l2: 'hot' is none of as_it_comes, cold, warm"):
+        mneme.deploy(swept, tmp_path / "app.tuned", l2="hot")
     damaged = tmp_path / "damaged.tuned"
     damaged.write_bytes(b"MNEMETUN and no more")
     with pytest.raises(errors.CorruptError, match="this is no file of"):
