@@ -5,7 +5,8 @@
 
 A package is an unpacked one (make dist). The program is launch_rate.cu, which the first package has compiled, recordable and plain; vecadd
 and cg are its examples. The first package records, sweeps and deploys. Prints the time of a launch bare, of the recordable program alone,
-and with deployed code by each package: the least of all rounds in turn, and what is added to bare.
+and with deployed code by each package, in the recordable program and in the plain one: the least of all rounds in turn, and what is added
+to bare.
 Then the closing lines of `mneme run --tuned --verify 2 --race`, and whether the output is that without.
 """
 
@@ -36,6 +37,13 @@ def deploy(mneme, device, program, folder):
     return folder / "app.tuned"
 
 
+def deploy_plain(mneme, device, program, folder):
+    """As deploy(), of a program whose machine code alone is recorded: the launch is the recorded one."""
+    run([mneme, "record", "-rdb", folder / "plain-db", "--device", device, "--max", "1", "--", program])
+    run([mneme, "sweep", folder / "plain-db", "--device", device, "--iterations", "5", "--grid", "block.x=128", "--results-dir", folder / "plain-found"])
+    run([mneme, "deploy", folder / "plain-found", "--unconfirmed", "-o", folder / "plain.tuned"])
+
+
 def kernels_of(mneme, database):
     """Names that find one kernel each: demangled, up to the parameters."""
     text = run([mneme, "ls", database]).stdout
@@ -53,6 +61,12 @@ def launch_times(packages, device, rounds, folder):
         ways = {"bare": [plain]} | ways
     for package in packages:
         ways[f"deployed code, {package.name}"] = [package / "bin" / "mneme", "run", *on, "--tuned", tuned, "--", rate]
+    if device != "cpu":
+        # What was not built for recording: before the driver's calls in the place of the runtime's.
+        deploy_plain(first / "bin" / "mneme", device, plain, folder)
+        for package in packages:
+            command = [package / "bin" / "mneme", "run", *on, "--tuned", folder / "plain.tuned", "--", plain]
+            ways[f"deployed code before the driver, {package.name}"] = command
     best = {}
     for _ in range(rounds):
         for name, command in ways.items():

@@ -30,7 +30,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from deployed import deploy, run
+from deployed import deploy, deploy_plain, run
 
 STAGES = ("start", "driver", "context", "memory", "first", "more", "end")
 
@@ -72,13 +72,6 @@ def ways_of(package, device, folder, mark):
             }
             ways[f"plain, without the command{mark}"] = ([folder / "plain"], preloaded)
     return ways
-
-
-def deploy_plain(mneme, device, program, folder):
-    """As deploy(), of a program whose machine code alone is recorded: the launch is the recorded one."""
-    run([mneme, "record", "-rdb", folder / "plain-db", "--device", device, "--max", "1", "--", program])
-    run([mneme, "sweep", folder / "plain-db", "--device", device, "--iterations", "5", "--grid", "block.x=128", "--results-dir", folder / "plain-found"])
-    run([mneme, "deploy", folder / "plain-found", "--unconfirmed", "-o", folder / "plain.tuned"])
 
 
 def table(title, ways, runs, record):
