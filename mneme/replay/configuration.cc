@@ -249,8 +249,9 @@ Digest Configuration::digest() const {
 }
 
 Json to_json(const Configuration& configuration) {
+  static const Json kDefaults = all_fields({});
   Json json = all_fields(configuration);
-  drop_defaults(json, all_fields({}));
+  drop_defaults(json, kDefaults);
   json["passes"] = configuration.passes;  // always to be seen
   return json;
 }

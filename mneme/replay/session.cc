@@ -169,17 +169,23 @@ Result<Session::Loaded> Session::load(const Configuration& configuration, const 
   auto same =
       std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->translation == code.translation_digest; });
   if (same != kept_.end()) {
-    // Mostly the one that was loaded ahead; a digest reads files.
-    const Kept& kept = **same;
-    if (kept.configuration != configuration && kept.digest != configuration.digest()) result.shared_with = kept.digest;
+    const Kept& kept = **same;  // mostly the one that was loaded ahead
+    if (kept.configuration != configuration && kept.digest != digest_for(configuration)) result.shared_with = kept.digest;
     return (*same)->loaded;
   }
   StageClock clock;
   MNEME_ASSIGN(Loaded loaded, load_code(code));
   result.times.push_back({"load", clock.lap()});
   if (kept_.size() == kMaxKept) kept_.pop_front();
-  kept_.push_back(std::make_shared<Kept>(Kept{code.translation_digest, configuration, configuration.digest(), loaded}));
+  kept_.push_back(std::make_shared<Kept>(Kept{code.translation_digest, configuration, digest_for(configuration), loaded}));
   return loaded;
+}
+
+Digest Session::digest_for(const Configuration& configuration) {
+  const bool is_in_files = !configuration.ir.path.empty() || !configuration.pass_plugins.empty();
+  if (is_in_files) return configuration.digest();
+  if (!last_digest_ || last_digest_->first != configuration) last_digest_.emplace(configuration, configuration.digest());
+  return last_digest_->second;
 }
 
 Result<Session::Loaded> Session::load_code(const CompiledCode& code) {

@@ -186,6 +186,9 @@ class Session {
   Result<Loaded> recorded_launch();  // the recorded code by default options; loaded once, and kept
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CompiledCode& code);
+  // Configuration::digest(), which takes as long as a short run. That of the last one is kept: what is loaded ahead is measured
+  // next.
+  Digest digest_for(const Configuration& configuration);
   // Begins a run: puts back the recorded memory, and the variables that the code has of its own.
   Result<RestoredRun> restore(const Loaded& loaded, StartState start);
   Status restore_again(const Loaded& loaded, RestoredRun& run);
@@ -254,6 +257,7 @@ class Session {
   std::vector<StageTime> session_times_;
   Nanoseconds run_time_{};                        // of the last restored runs
   std::deque<std::shared_ptr<const Kept>> kept_;  // the newest last
+  std::optional<std::pair<Configuration, Digest>> last_digest_;
 };
 
 }  // namespace mneme
