@@ -1,4 +1,4 @@
-// mneme export: recordings in one file, or one launch as a program.
+// mneme export: recordings in one file, or one launch as a program or as sources.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include "mneme/cli/recording_view.h"
 #include "mneme/memory/recorded_addresses.h"
 #include "mneme/reproducer/make_program.h"
+#include "mneme/reproducer/make_source.h"
 #include "mneme/store/archive.h"
 
 namespace mneme::cli {
@@ -25,13 +26,18 @@ class ExportCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     recorded_.declare(app, &configuration_);
-    app.add_option("-o,--output", output_, "the file, which is replaced whole; -: standard output")
+    app.add_option("-o,--output", output_, "the file, which is replaced whole; -: standard output. With --source the folder")
         ->required()
         ->type_name("FILE");
     auto* program = app.add_flag("--program", program_,
                                  "one launch, compiled, as an executable that needs nothing of Mneme: it restores the memory, "
                                  "launches, compares and times");
-    app.add_flag("--whole", whole_, "keep memory in the program that the kernel neither reads nor writes")->needs(program);
+    app.add_flag(
+           "--source", source_,
+           "one launch as a folder for a compiler's engineer: a program of a page for the CUDA driver, the code at each stage, "
+           "the memory as plain files, and a Makefile with opt, llc and ptxas")
+        ->excludes(program);
+    app.add_flag("--whole", whole_, "with --program or --source: keep memory that the kernel neither reads nor writes");
     device_.declare(app, "what the program runs on; auto: the first of cuda and cpu that is there");
     configuration_.declare(app, ConfigurationUse::one_run);
     guard_.declare(app);
@@ -45,7 +51,10 @@ class ExportCommand : public Command {
   }
 
   int run() override {
+    if (whole_ && !program_ && !source_)
+      return report_usage("export", "--whole is of memory in a program or in sources: give --program or --source");
     if (program_) return run_program();
+    if (source_) return run_source();
     auto configuration = configuration_.configuration();
     if (!configuration.ok()) return report(configuration.status());
     if (*configuration != Configuration())
@@ -89,44 +98,108 @@ class ExportCommand : public Command {
         [](const Status&) { return Outcome{"", kExitCannotRun}; });
   }
 
+  int run_source() {
+    if (output_ == "-") return report_usage("export", "sources are a folder: name it with -o");
+    if (device_.named() == DeviceKind::cpu)
+      return report_usage(
+          "export",
+          "sources are a program of the CUDA driver's: of the CPU device's code, which needs what Mneme runs it by, "
+          "--program --device cpu makes a program for a debugger");
+    if (Status status = OutputFolder::check(output_); !status.ok()) return report(status);
+    return guard_.run(
+        [&]() -> Outcome {
+          auto made = make_sources();
+          return made.ok() ? Outcome{describe(*made), 0} : Outcome{"", report(made.status())};
+        },
+        [&](const Status&) {
+          OutputFolder::remove_left_over(output_);
+          return Outcome{"", kExitCannotRun};
+        });
+  }
+
+  // What a program and sources are made of.
+  struct Chosen {
+    Configuration configuration;
+    ChosenRecordings recordings;
+    InstanceRecord instance;
+    ProgramMemory memory;
+  };
+
+  Result<Chosen> choose() {
+    MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
+    MNEME_TRY(check_files(configuration, FileSystem::posix()));
+    MNEME_ASSIGN(ChosenRecordings recordings, recorded_.chosen());
+    MNEME_ASSIGN(InstanceRecord instance, only_launch(recordings));
+    return Chosen{std::move(configuration), std::move(recordings), std::move(instance),
+                  whole_ ? ProgramMemory::whole : ProgramMemory::touched};
+  }
+
   Result<MadeProgram> make() {
     DivertedOutput diverted;
     Progress line;
-    MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
-    MNEME_TRY(check_files(configuration, FileSystem::posix()));
-    MNEME_ASSIGN(const ChosenRecordings chosen, recorded_.chosen());
-    MNEME_ASSIGN(const InstanceRecord instance, only_launch(chosen));
+    MNEME_ASSIGN(Chosen chosen, choose());
+    const InstanceRecord& instance = chosen.instance;
     MNEME_ASSIGN(const Installation installation, Installation::find());
-    const HeldAddresses held = hold_recorded_addresses(chosen.database, instance.static_hash, {&instance.dynamic_hash, 1});
+    const Database& database = chosen.recordings.database;
+    const HeldAddresses held = hold_recorded_addresses(database, instance.static_hash, {&instance.dynamic_hash, 1});
     MNEME_ASSIGN(const auto device, device_.open());
-    const ProgramRequest request{chosen.database,
+    const ProgramRequest request{database,
                                  instance.static_hash,
                                  instance.dynamic_hash,
-                                 std::move(configuration),
-                                 whole_ ? ProgramMemory::whole : ProgramMemory::touched,
+                                 std::move(chosen.configuration),
+                                 chosen.memory,
                                  installation.runner(),
                                  output_};
     return make_program(request, *device, [&](const std::string& stage) { line.stage(stage); });
   }
 
-  static Result<InstanceRecord> only_launch(const ChosenRecordings& chosen) {
+  Result<MadeSource> make_sources() {
+    DivertedOutput diverted;
+    Progress line;
+    MNEME_ASSIGN(Chosen chosen, choose());
+    const InstanceRecord& instance = chosen.instance;
+    const Database& database = chosen.recordings.database;
+    const HeldAddresses held = hold_recorded_addresses(database, instance.static_hash, {&instance.dynamic_hash, 1});
+    MNEME_ASSIGN(const auto device, device_.open());
+    const SourceRequest request{
+        database, instance.static_hash, instance.dynamic_hash, std::move(chosen.configuration), chosen.memory, output_};
+    return make_source(request, *device, [&](const std::string& stage) { line.stage(stage); });
+  }
+
+  Result<InstanceRecord> only_launch(const ChosenRecordings& chosen) const {
     for (const Status& damage : chosen.damaged) MNEME_TRY(damage);
     std::vector<InstanceRecord> instances;
     for (const KernelDocument& kernel : chosen.kernels)
       instances.insert(instances.end(), kernel.instances.begin(), kernel.instances.end());
     if (instances.size() == 1) return instances.front();
-    return error(Code::invalid_argument, "a program is of one launch, and {} are named: name one, as KERNEL#N or with -rid",
-                 instances.size());
+    return error(Code::invalid_argument, "{} of one launch, and {} are named: name one, as KERNEL#N or with -rid",
+                 source_ ? "sources are" : "a program is", instances.size());
   }
 
   std::string describe(const MadeProgram& made) const {
     const ProgramDescription& d = made.description;
     std::string text = fmt::format("{}: {}, for the device {}: ", shown(output_, 0), made.size, to_string(d.device));
-    text += made.verified ? "verified here\n" : "the memory that it leaves is not as recorded\n";
-    if (d.kept.empty())
-      return text +
-             fmt::format("it has {} of memory; {} that the kernel neither reads nor writes are left out\n", d.memory, d.left_out);
-    return text + fmt::format("it has {} of memory; nothing is left out: {}\n", d.memory, shown(d.kept, 0));
+    return text + describe_verdict(made.verified) + describe_memory(d.memory, d.left_out, d.kept);
+  }
+
+  std::string describe(const MadeSource& made) const {
+    std::string text = fmt::format("{}: sources for {}: ", shown(output_, 0), shown(made.architecture, 0));
+    text += made.verified ? describe_verdict(*made.verified) : "not run here, where no GPU runs the code\n";
+    text += describe_memory(made.memory, made.left_out, made.kept);
+    if (made.fidelity == ToolCommands::Fidelity::other)
+      text += "opt and llc do not give the PTX that Mneme has made: kernel.ptx is what Mneme runs, and the Makefile says more\n";
+    if (!made.has_cubin) text += "no assembler is here to make kernel.cubin: make does it, by ptxas\n";
+    return text;
+  }
+
+  static std::string describe_verdict(bool verified) {
+    return verified ? "verified here\n" : "the memory that it leaves is not as recorded\n";
+  }
+
+  static std::string describe_memory(Bytes memory, Bytes left_out, const std::string& kept) {
+    if (kept.empty())
+      return fmt::format("it has {} of memory; {} that the kernel neither reads nor writes are left out\n", memory, left_out);
+    return fmt::format("it has {} of memory; nothing is left out: {}\n", memory, shown(kept, 0));
   }
 
   class CountingFile final : public WritableFile {
@@ -147,7 +220,7 @@ class ExportCommand : public Command {
 
   RecordedOption recorded_{RecordedOption::Launches::any};
   std::string output_;
-  bool program_ = false, whole_ = false;
+  bool program_ = false, source_ = false, whole_ = false;
   DeviceOption device_;
   ConfigurationOptions configuration_;
   Guard guard_;
@@ -155,10 +228,10 @@ class ExportCommand : public Command {
 
 const Registration registration(
     {.name = "export",
-     .summary = "write recordings into one file, or one launch as a program",
+     .summary = "write recordings into one file, or one launch as a program or as sources",
      .examples = {{"mneme export db -o add.mneme", "all that the database holds"},
-                  {"mneme export db add#0 -o - | mneme import - db2", "one launch, into another database"},
-                  {"mneme export db add#0 --program -o add", "one launch as a program; then: ./add --runs 100"}}},
+                  {"mneme export db add#0 --program -o add", "one launch as a program; then: ./add --runs 100"},
+                  {"mneme export db add#0 --source -o add.d", "one launch as sources; then: make -C add.d run"}}},
     [] { return std::make_unique<ExportCommand>(); });
 
 }  // namespace

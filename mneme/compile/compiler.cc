@@ -15,6 +15,12 @@ std::vector<Result<CompiledCode>> Compiler::assemble_all(std::span<const Transla
   return all;
 }
 
+Result<ToolCommands> Compiler::tool_commands(const ir::Module&, const CompileOptions&) {
+  return error(Code::unsupported, "the commands that compile for {}: only for CUDA devices there are such programs", identity());
+}
+
+std::vector<std::string> Compiler::assembler_arguments(const Translation&) const { return {}; }
+
 Digest Translation::digest() const {
   Hasher hasher;
   hasher.add(std::string_view(code)).add(std::string_view(architecture));

@@ -25,6 +25,7 @@
 #include "mneme/compile/code_facts.h"
 #include "mneme/compile/codegen_options.h"
 #include "mneme/compile/specialisation.h"
+#include "mneme/compile/tool_commands.h"
 #include "mneme/device/code_image.h"
 #include "mneme/device/device.h"
 #include "mneme/ir/module.h"
@@ -145,6 +146,12 @@ class Compiler {
   virtual std::string identity() const = 0;
   // The text that compile() would have after a stage: IR, or assembly. Fails as compile() would have failed until then.
   virtual Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) = 0;
+  // How LLVM's own programs do the same (tool_commands.h). unsupported: no program does what is asked for, or the kind of device
+  // has no such programs. Else it fails as compile() would.
+  virtual Result<ToolCommands> tool_commands(const ir::Module& module, const CompileOptions& options);
+  // The options of the assembler's program with which assemble() does its work, but for the files: those of ptxas. Empty where
+  // the code is machine code as it is, or no program assembles it.
+  virtual std::vector<std::string> assembler_arguments(const Translation& translation) const;
   // The machine instructions of a compiled image, as text: SASS. unsupported: on the CPU device. unavailable: no tool for it is
   // installed (the message has what was looked for), or the driver assembles the PTX only when it loads it.
   virtual Result<std::string> disassemble(const CodeImage& image) const = 0;

@@ -178,6 +178,8 @@ std::string replace_as_built(std::string passes, std::string_view with) {
   return passes;
 }
 
+std::string as_opt_takes_it(const std::string& pipeline) { return without_fixpoint_verification(pipeline); }
+
 bool names_as_built(std::string_view passes) { return find_name(passes, kAsBuilt) != llvm::StringRef::npos; }
 
 AssemblerOptions assembler_options(const CompileOptions& options) {

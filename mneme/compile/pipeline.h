@@ -38,6 +38,9 @@ Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const st
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const std::string& pipeline, const PassPlugins& plugins,
                     llvm::function_ref<void(llvm::PassBuilder&)> add_passes, llvm::function_ref<bool()> keep_on);
 
+// The pipeline as LLVM's program opt is to be given it, so that it does not verify fixpoints either.
+std::string as_opt_takes_it(const std::string& pipeline);
+
 // The level of the code generator for these options. Where the pipeline names "as-built", 3, which is the default, stands for the
 // level with which clang made the program's code: 1 for default<O1>, 2 for default<O2>.
 unsigned codegen_level(const CompileOptions& options);

@@ -1,6 +1,5 @@
 #include "mneme/reproducer/make_program.h"
 
-#include <algorithm>
 #include <system_error>
 
 #include "mneme/base/output_file.h"
@@ -8,8 +7,8 @@
 #include "mneme/ir/access_types.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
+#include "mneme/reproducer/launch_parts.h"
 #include "mneme/reproducer/trim.h"
-#include "mneme/verify/typed_ranges.h"
 
 namespace mneme {
 namespace {
@@ -24,21 +23,6 @@ struct Parts {
   ir::AccessTypes accesses;
   bool verified = false;  // of a replay of all memory
 };
-
-// The tolerances that are asked for become the recording's own, which a program has.
-Result<std::vector<Annotation>> annotations_of(const Configuration& configuration, const Session& session) {
-  MNEME_ASSIGN(const std::vector<ToleratedRange> ranges,
-               resolve_tolerances(configuration.tolerance, session.kernel(), session.instance(), session.plan()));
-  constexpr std::string_view kPrefix = "annotation ";
-  std::vector<Annotation> annotations;
-  for (const ToleratedRange& range : ranges) {
-    const std::string tag = range.name.starts_with(kPrefix) ? range.name.substr(kPrefix.size()) : range.name;
-    const DevicePtr region = session.plan().regions[range.region].prologue.address;
-    annotations.push_back({region + Bytes(range.offset), range.size, tag, range.tolerance});
-  }
-  std::ranges::sort(annotations, {}, &Annotation::address);
-  return annotations;
-}
 
 Status describe(const ProgramRequest& request, const Session& session, const Device& device, Parts& parts) {
   ProgramDescription& d = parts.description;
@@ -87,7 +71,8 @@ Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::
   const ReplayResult replayed = session->measure(once, parts.code);
   if (!replayed.failure.ok()) return replayed.failure;
   parts.verified = replayed.verified;
-  MNEME_ASSIGN(parts.recorded.instance.annotations, annotations_of(request.configuration, *session));
+  MNEME_ASSIGN(parts.recorded.instance.annotations,
+               annotations_of(request.configuration, session->kernel(), session->instance(), session->plan()));
   MNEME_TRY(describe(request, *session, device, parts));
   parts.trimmed = untrimmed(parts.recorded);
   if (request.memory == ProgramMemory::whole) {
@@ -107,10 +92,8 @@ Status name_pieces(Parts& parts) {
   d.left_out = parts.trimmed.left_out;
   d.pieces.clear();
   MNEME_ASSIGN(const MemoryPlan plan, plan_memory(parts.kernel, recorded.instance, recorded.prologue, recorded.epilogue));
-  MNEME_ASSIGN(const auto tolerated, resolve_tolerances({}, parts.kernel, recorded.instance, plan));
-  MNEME_ASSIGN(const std::vector<TypedRange> ranges,
-               typed_ranges_of(parts.kernel, recorded.instance, plan, tolerated, parts.accesses, {}));
-  for (const TypedRange& range : ranges)
+  MNEME_ASSIGN(const LaunchPieces pieces, pieces_of(parts.kernel, recorded.instance, plan, parts.accesses));
+  for (const TypedRange& range : pieces.ranges)
     d.pieces.push_back({range.where, plan.regions[range.region].prologue.address + Bytes(range.offset), range.size, range.type});
   return {};
 }

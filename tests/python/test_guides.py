@@ -26,6 +26,8 @@ NOT_RUN = {
     "pip install ": "python.package makes environments and installs the package in them",
     "cmake -B build ": "e2e.cmake_package does it",
     "CUDAFLAGS=": "e2e.cmake_cuda_language does it",
+    "make -C matvec.d run": "it needs a GPU; e2e.source runs such a program on the driver of the tests",
+    "./program ": "it needs a GPU, likewise",
     "mneme replay … ": "it is a part of a command",
     "mneme record -rdb record-db -- python": "it needs a GPU",
     "mneme replay record-db softmax": "a kernel without IR needs a GPU",

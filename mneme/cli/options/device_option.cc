@@ -28,6 +28,12 @@ void DeviceOption::declare(CLI::App& app, const std::string& what) {
 
 bool DeviceOption::is_automatic() const { return name_ == kAutomatic; }
 
+std::optional<DeviceKind> DeviceOption::named() const {
+  if (is_automatic()) return std::nullopt;
+  const auto kind = parse_device_kind(name_);
+  return kind.ok() ? std::optional(*kind) : std::nullopt;
+}
+
 Result<std::unique_ptr<Device>> DeviceOption::open() const {
   ActivityScope opening(Activity::loading);
   if (is_automatic()) return Device::open_best();

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "mneme/base/status.h"
@@ -16,6 +17,8 @@ class DeviceOption {
   // `what` is the option's description in the help.
   void declare(CLI::App& app, const std::string& what);
 
+  // The kind that is named; nothing under "auto".
+  std::optional<DeviceKind> named() const;
   // Opens the device: of the kind that is named, or under "auto" of the first kind that opens. unavailable: there is no device of
   // the kind that is named.
   Result<std::unique_ptr<Device>> open() const;

@@ -5,51 +5,19 @@
 #include <algorithm>
 #include <optional>
 
-#include "mneme/compile/compilation.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
 #include "mneme/compile/nvptx/disassembler.h"
 #include "mneme/compile/nvptx/joined_assembly.h"
+#include "mneme/compile/nvptx/nvptx_compilation.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
+#include "mneme/compile/nvptx/tool_commands.h"
 #include "mneme/compile/pipeline.h"
-#include "mneme/compile/prepare.h"
-#include "mneme/compile/stages.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::nvptx {
 namespace {
-
-class NvptxCompilation final : public Compilation {
- public:
-  // `architecture`: the device's.
-  NvptxCompilation(const CompileOptions& options, Stage last, const std::string& architecture)
-      : Compilation(options, last), architecture_(architecture) {}
-
-  // What code is made for: a module's own variant of the device's architecture, or what the options name.
-  const std::string& architecture() const { return architecture_; }
-
- private:
-  Status check(const llvm::Module&) override { return {}; }
-
-  Result<CodeTarget> target(const llvm::Module& module) override {
-    const CodegenTarget target = CodegenTarget::of(module, architecture_, options().codegen);
-    architecture_ = target.architecture;
-    MNEME_TRY(check_registers("assembler.max_registers", options().assembler.max_registers, architecture_));
-    MNEME_TRY(check_registers("specialise.max_registers", options().specialisation.bounds.max_registers, architecture_));
-    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, codegen_level(options())));
-    return CodeTarget{architecture_, std::move(machine)};
-  }
-
-  Status generate(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) override {
-    MNEME_TRY(drop_unreached(module, machine));
-    state() = expose_state(module, AllowedNames::identifiers);
-    MNEME_ASSIGN(code(), stages().time("codegen", [&] { return emit_ptx(module, machine, plugins); }));
-    return {};
-  }
-
-  std::string architecture_;
-};
 
 class NvptxCompiler final : public Compiler {
  public:
@@ -94,6 +62,14 @@ class NvptxCompiler final : public Compiler {
     NvptxCompilation compilation(options, stage, architecture_);
     MNEME_TRY(run(module, compilation));
     return std::move(compilation.code());
+  }
+
+  Result<ToolCommands> tool_commands(const ir::Module& module, const CompileOptions& options) override {
+    return nvptx::tool_commands(options, architecture_, [&](NvptxCompilation& compilation) { return run(module, compilation); });
+  }
+
+  std::vector<std::string> assembler_arguments(const Translation& translation) const override {
+    return translation.machine_code.empty() ? ptxas_arguments(request_for(translation)) : std::vector<std::string>();
   }
 
   Result<std::string> disassemble(const CodeImage& image) const override {

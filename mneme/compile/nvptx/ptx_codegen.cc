@@ -100,29 +100,6 @@ bool more_than_lines(const llvm::DICompileUnit& unit) {
          unit.getEmissionKind() == llvm::DICompileUnit::LineTablesOnly;
 }
 
-// Assemblers do not optimise PTX that says it has all of a compiler's debug information; line directives they take.
-void reduce_debug_info(llvm::Module& module) {
-  if (llvm::none_of(module.debug_compile_units(), [](const llvm::DICompileUnit* unit) { return more_than_lines(*unit); })) return;
-  llvm::stripNonLineTableDebugInfo(module);
-  llvm::DebugInfoFinder finder;
-  finder.processModule(module);
-  llvm::NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu");
-  for (unsigned i = 0; i < units->getNumOperands(); ++i) {
-    auto* unit = llvm::cast<llvm::DICompileUnit>(units->getOperand(i));
-    if (!more_than_lines(*unit)) continue;
-    auto* lines = llvm::DICompileUnit::getDistinct(
-        module.getContext(), unit->getSourceLanguage(), unit->getFile(), unit->getProducer(), unit->isOptimized(),
-        unit->getFlags(), unit->getRuntimeVersion(), unit->getSplitDebugFilename(), llvm::DICompileUnit::DebugDirectivesOnly,
-        nullptr, nullptr, nullptr, nullptr, nullptr, unit->getDWOId(), unit->getSplitDebugInlining(),
-        unit->getDebugInfoForProfiling(), llvm::DICompileUnit::DebugNameTableKind::None, unit->getRangesBaseAddress(),
-        unit->getSysRoot(), unit->getSDK());
-    units->setOperand(i, lines);
-    for (llvm::DISubprogram* subprogram : finder.subprograms()) {
-      if (subprogram->getUnit() == unit) subprogram->replaceUnit(lines);
-    }
-  }
-}
-
 }  // namespace
 
 CodegenTarget CodegenTarget::of(const llvm::Module& module, const std::string& architecture, const CodegenOptions& options) {
@@ -169,6 +146,28 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
                                                                             std::nullopt, std::nullopt, *optimisation));
   if (machine == nullptr) return error(Code::unavailable, "{}: LLVM's NVPTX target does not start", what);
   return machine;
+}
+
+void reduce_debug_info(llvm::Module& module) {
+  if (llvm::none_of(module.debug_compile_units(), [](const llvm::DICompileUnit* unit) { return more_than_lines(*unit); })) return;
+  llvm::stripNonLineTableDebugInfo(module);
+  llvm::DebugInfoFinder finder;
+  finder.processModule(module);
+  llvm::NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu");
+  for (unsigned i = 0; i < units->getNumOperands(); ++i) {
+    auto* unit = llvm::cast<llvm::DICompileUnit>(units->getOperand(i));
+    if (!more_than_lines(*unit)) continue;
+    auto* lines = llvm::DICompileUnit::getDistinct(
+        module.getContext(), unit->getSourceLanguage(), unit->getFile(), unit->getProducer(), unit->isOptimized(),
+        unit->getFlags(), unit->getRuntimeVersion(), unit->getSplitDebugFilename(), llvm::DICompileUnit::DebugDirectivesOnly,
+        nullptr, nullptr, nullptr, nullptr, nullptr, unit->getDWOId(), unit->getSplitDebugInlining(),
+        unit->getDebugInfoForProfiling(), llvm::DICompileUnit::DebugNameTableKind::None, unit->getRangesBaseAddress(),
+        unit->getSysRoot(), unit->getSDK());
+    units->setOperand(i, lines);
+    for (llvm::DISubprogram* subprogram : finder.subprograms()) {
+      if (subprogram->getUnit() == unit) subprogram->replaceUnit(lines);
+    }
+  }
 }
 
 Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) {

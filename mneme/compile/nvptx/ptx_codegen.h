@@ -36,6 +36,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
 // make code of it, in LLVM's words.
 Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins = {});
 
+// Leaves of the debug information what becomes line directives. Assemblers do not optimise PTX that says it has all of a
+// compiler's debug information; line directives they take.
+void reduce_debug_info(llvm::Module& module);
+
 // Whether the PTX has line directives. An assembler keeps them only if it is told to.
 bool has_lines(const std::string& ptx);
 

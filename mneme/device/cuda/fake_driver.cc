@@ -506,6 +506,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     }
     auto* bytes = static_cast<std::byte*>(extra[1]);
     launch.parameters.assign(bytes, bytes + *static_cast<size_t*>(extra[3]));
+  } else if (arguments != nullptr) {
+    size_t offset = 0, size = 0;
+    for (size_t i = 0; mneme::cuda::fake_parameter_info(launch.kernel, i, &offset, &size) == CUDA_SUCCESS; ++i) {
+      launch.parameters.resize(std::max(launch.parameters.size(), offset + size));
+      memcpy(&launch.parameters[offset], arguments[i], size);
+    }
   }
   if (auto kernel = state.kernels.find(launch.kernel); kernel != state.kernels.end()) kernel->second(launch);
   if (launch.kernel == "trap") state.fault = CUDA_ERROR_ILLEGAL_ADDRESS;

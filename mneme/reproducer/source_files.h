@@ -1,0 +1,14 @@
+// The files of a folder of sources that are the same for every launch: mneme/reproducer/source, and element_math.h.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace mneme {
+
+struct SourceFile {
+  std::string_view name, text;
+};
+std::span<const SourceFile> source_files();
+
+}  // namespace mneme
