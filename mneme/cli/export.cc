@@ -179,13 +179,14 @@ class ExportCommand : public Command {
   std::string describe(const MadeProgram& made) const {
     const ProgramDescription& d = made.description;
     std::string text = fmt::format("{}: {}, for the device {}: ", shown(output_, 0), made.size, to_string(d.device));
-    return text + describe_verdict(made.verified) + describe_memory(d.memory, d.left_out, d.kept);
+    return text + describe_verdict(made.verified) + describe_memory(d.memory, d.left_out, d.kept) +
+           describe_masked(d.masked, d.unmasked);
   }
 
   std::string describe(const MadeSource& made) const {
     std::string text = fmt::format("{}: sources for {}: ", shown(output_, 0), shown(made.architecture, 0));
     text += made.verified ? describe_verdict(*made.verified) : "not run here, where no GPU runs the code\n";
-    text += describe_memory(made.memory, made.left_out, made.kept);
+    text += describe_memory(made.memory, made.left_out, made.kept) + describe_masked(made.masked, made.unmasked);
     if (made.fidelity == ToolCommands::Fidelity::other)
       text += "opt and llc do not give the PTX that Mneme has made: kernel.ptx is what Mneme runs, and the Makefile says more\n";
     if (!made.has_cubin) text += "no assembler is here to make kernel.cubin: make does it, by ptxas\n";
@@ -200,6 +201,11 @@ class ExportCommand : public Command {
     if (kept.empty())
       return fmt::format("it has {} of memory; {} that the kernel neither reads nor writes are left out\n", memory, left_out);
     return fmt::format("it has {} of memory; nothing is left out: {}\n", memory, shown(kept, 0));
+  }
+
+  static std::string describe_masked(Bytes masked, const std::string& unmasked) {
+    if (masked == Bytes()) return fmt::format("nothing is masked, as {}\n", shown(unmasked, 0));
+    return fmt::format("{} that the kernel writes and does not read hold wrong values before the launch\n", masked);
   }
 
   class CountingFile final : public WritableFile {

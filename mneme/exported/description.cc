@@ -97,6 +97,8 @@ std::string encode_description(const ProgramDescription& d) {
                      {"memory", d.memory.count},
                      {"left_out", d.left_out.count},
                      {"kept", d.kept},
+                     {"masked", d.masked.count},
+                     {"unmasked", d.unmasked},
                      {"runs", d.runs}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -125,6 +127,8 @@ Result<ProgramDescription> decode_description(std::string_view text, const std::
   MNEME_TRY(at.read("memory", d.memory));
   MNEME_TRY(at.read("left_out", d.left_out));
   MNEME_TRY(at.read("kept", d.kept));
+  if (json.contains("masked")) MNEME_TRY(at.read("masked", d.masked));
+  if (json.contains("unmasked")) MNEME_TRY(at.read("unmasked", d.unmasked));
   MNEME_TRY(at.read("runs", d.runs));
   return d;
 }

@@ -37,6 +37,8 @@ struct ProgramDescription {
   Bytes memory;                    // that it has
   Bytes left_out;                  // that was recorded and is not in it, as the kernel neither reads nor writes it
   std::string kept;                // why nothing was left out; empty: memory was looked through
+  Bytes masked;                    // that hold wrong values before the launch, where the kernel writes and does not read
+  std::string unmasked;            // why none do; empty: some do, or the program is of format 1.0, which has no masked memory
   uint32_t runs = 10;              // how many launches are timed, if nothing else is asked for
   friend bool operator==(const ProgramDescription&, const ProgramDescription&) = default;
 };

@@ -18,7 +18,7 @@
 namespace mneme {
 
 inline constexpr uint16_t kProgramMajor = 1;
-inline constexpr uint16_t kProgramMinor = 0;
+inline constexpr uint16_t kProgramMinor = 1;  // 1.1: the description says what is masked
 
 // Writes such a file; the parts come in their order.
 class ProgramWriter {

@@ -82,7 +82,7 @@ ByteVector sealed(size_t offset, uint8_t value) {
 TEST(ProgramFile, RefusesANewerFormatAndSizesThatAreNotTheFiles) {
   const Status newer = read(sealed(8, 2)).status();
   EXPECT_EQ(newer.code(), Code::incompatible);
-  EXPECT_EQ(newer.message(), "./add is a program of format 2.0, and this runner reads format 1");
+  EXPECT_EQ(newer.message(), "./add is a program of format 2.1, and this runner reads format 1");
   for (const size_t offset : {16, 23, 24, 32, 40, 47}) {
     const Status sizes = read(sealed(offset, 200)).status();
     EXPECT_EQ(sizes.code(), Code::corrupt) << offset;
@@ -109,6 +109,8 @@ ProgramDescription sample() {
   d.memory = Bytes(67);
   d.left_out = Bytes(1 << 20);
   d.kept = "the launch has textures";
+  d.masked = Bytes(12);
+  d.unmasked = "none was asked for";
   d.runs = 3;
   return d;
 }

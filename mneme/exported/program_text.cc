@@ -37,8 +37,15 @@ std::string describe_program(const ExportedProgram& program, const std::string& 
                       d.shape.dynamic_shared_memory, d.shape.cooperative ? ", cooperative" : "");
   text += fmt::format("code: {} for {} by {}, made by Mneme {}\n", shown(d.pipeline), shown(d.architecture), shown(d.assembler),
                       shown(d.mneme_version));
-  if (!d.kept.empty()) return text + fmt::format("memory: {}; nothing is left out: {}\n", d.memory, shown(d.kept, 0));
-  return text + fmt::format("memory: {}; {} more that the kernel neither reads nor writes are left out\n", d.memory, d.left_out);
+  text += d.kept.empty()
+              ? fmt::format("memory: {}; {} more that the kernel neither reads nor writes are left out\n", d.memory, d.left_out)
+              : fmt::format("memory: {}; nothing is left out: {}\n", d.memory, shown(d.kept, 0));
+  if (d.masked != Bytes())
+    text += fmt::format("masked: {} that the kernel writes and does not read hold wrong values before the launch\n", d.masked);
+  else if (!d.unmasked.empty())
+    text += fmt::format("masked: nothing, as {}: output that is right without being written is not found out\n",
+                        shown(d.unmasked, 0));
+  return text;
 }
 
 std::string describe_run(const ProgramRun& run) {

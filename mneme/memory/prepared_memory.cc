@@ -280,6 +280,35 @@ void PreparedMemory::forget_masked_symbols() {
   for (auto& [name, state] : symbols_) state.masked = false;
 }
 
+Status PreparedMemory::read_masked(const SeePage& see) {
+  if (copies_.masked) {
+    [[maybe_unused]] const auto run = restore({}, StartState::masked);
+    MNEME_TRY(run.status());
+  }
+  ByteVector content;
+  for (size_t i = 0; i < plan_.regions.size(); ++i) {
+    const PlannedRegion& region = plan_.regions[i];
+    const MemoryRange range = region.prologue.range();
+    const auto symbol = symbols_.find(region.prologue.name);
+    const bool on_symbol = region.placement == Placement::module_symbol;
+    if (on_symbol && (symbol == symbols_.end() || !symbol->second.masked)) continue;
+    for (size_t page = 0; page < region.prologue.pages.size(); ++page) {
+      const MemoryRange extent = page_extent(range, page);
+      DevicePtr from = extent.address;
+      if (on_symbol) {
+        from = copies_.masked_symbols.address() + symbol->second.offset + (extent.address - range.address);
+      } else {
+        const auto piece = masked_.find(extent.address);
+        if (!copies_.masked || piece == masked_.pieces().end() || piece->address >= extent.end()) continue;
+      }
+      content.resize(extent.size.count);
+      MNEME_TRY(stream_.copy_to_host(content, from));
+      MNEME_TRY(see(i, page, content));
+    }
+  }
+  return {};
+}
+
 Status PreparedMemory::note_masked_symbols() {
   if (!copies_.masked_symbols) return {};
   for (auto& [name, state] : symbols_) {

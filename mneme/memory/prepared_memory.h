@@ -9,6 +9,7 @@
 // Used by one thread at a time. Database, instance, plan, device and stream must outlive it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,6 +80,11 @@ class PreparedMemory {
   // Whether StartState::masked differs from StartState::recorded, and in how many bytes.
   bool has_masked() const { return copies_.masked || copies_.masked_symbols; }
   Bytes masked_bytes() const { return copies_.masked_bytes; }
+  // Calls `see` with what pages hold when a run starts from StartState::masked, at least for those in which a byte is masked:
+  // with the region's index in the plan, the page's in the region, and its bytes. A failure of `see` ends it. Waits for the
+  // stream; the memory is untrusted then.
+  using SeePage = std::function<Status(size_t region, size_t page, ByteSpan content)>;
+  Status read_masked(const SeePage& see);
 
   // Waits for the stream, and returns what each RestoredRun::check_later() since the last call has found, in the order of the
   // calls. On failure the results are lost, and the memory is untrusted.

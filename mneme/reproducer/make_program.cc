@@ -8,6 +8,7 @@
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
 #include "mneme/reproducer/launch_parts.h"
+#include "mneme/reproducer/masked_pages.h"
 #include "mneme/reproducer/trim.h"
 
 namespace mneme {
@@ -18,6 +19,7 @@ struct Parts {
   KernelRecord kernel;
   RecordedInstance recorded;
   TrimmedRecording trimmed;
+  MaskedPages masked;
   CompiledCode code;
   ProgramDescription description;  // but for what depends on the memory
   ir::AccessTypes accesses;
@@ -40,7 +42,7 @@ Status describe(const ProgramRequest& request, const Session& session, const Dev
   return {};
 }
 
-Status trim_memory(Session& session, Parts& parts) {
+Status trim_memory(const ProgramRequest& request, Session& session, Parts& parts) {
   const auto touched = session.find_touched_pages();
   if (touched.status().code() == Code::device_fault)
     return error(Code::device_fault,
@@ -50,6 +52,10 @@ Status trim_memory(Session& session, Parts& parts) {
     parts.trimmed = trim(parts.recorded, *touched);
   else
     parts.description.kept = touched.status().message();
+  MNEME_ASSIGN(parts.masked,
+               MaskedPages::find(session, request.database, request.configuration.verdict.mask, parts.description.unmasked));
+  parts.masked.put_into(parts.trimmed.recorded);
+  parts.description.masked = parts.masked.bytes();
   return {};
 }
 
@@ -67,7 +73,7 @@ Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::
   Configuration once = request.configuration;
   once.execution = {};
   once.execution.iterations = 1;
-  once.verdict.mask = false;
+  if (request.memory == ProgramMemory::whole) once.verdict.mask = false;
   const ReplayResult replayed = session->measure(once, parts.code);
   if (!replayed.failure.ok()) return replayed.failure;
   parts.verified = replayed.verified;
@@ -77,10 +83,11 @@ Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::
   parts.trimmed = untrimmed(parts.recorded);
   if (request.memory == ProgramMemory::whole) {
     parts.description.kept = "all was asked for";
+    parts.description.unmasked = "it is not looked at what the kernel touches";
     return parts;
   }
   progress("finding the memory that it touches");
-  MNEME_TRY(trim_memory(*session, parts));
+  MNEME_TRY(trim_memory(request, *session, parts));
   return parts;
 }
 
@@ -107,7 +114,7 @@ Status write(const ProgramRequest& request, ByteSpan runner, Parts& parts) {
   MNEME_TRY(program.put_description(std::as_bytes(std::span(description))));
   MNEME_TRY(program.put_code(parts.code.image.bytes));
   MNEME_TRY(program.put_archive(
-      [&](WritableFile& to) { return write_trimmed(request.database, parts.kernel, parts.trimmed.recorded, to); }));
+      [&](WritableFile& to) { return write_trimmed(request.database, parts.masked, parts.kernel, parts.trimmed.recorded, to); }));
   MNEME_TRY(program.finish());
   MNEME_TRY(output->finish());
   using std::filesystem::perms;
@@ -145,9 +152,12 @@ Result<MadeProgram> make_program(const ProgramRequest& request, Device& device,
   MNEME_TRY(write(request, runner, parts));
   tell("running " + request.output.string());
   auto verified = run_written(request.output, device);
-  if (parts.trimmed.left_out != Bytes() && verified.ok() && *verified != parts.verified) {
+  const bool changed = parts.trimmed.left_out != Bytes() || parts.description.masked != Bytes();
+  if (changed && verified.ok() && *verified != parts.verified) {
     parts.trimmed = untrimmed(parts.recorded);
-    parts.description.kept = "without what the kernel seems not to touch the launch ends otherwise";
+    parts.masked = {};
+    parts.description.masked = {};
+    parts.description.unmasked = parts.description.kept = "without what the kernel seems not to touch the launch ends otherwise";
     MNEME_TRY(write(request, runner, parts));
     verified = run_written(request.output, device);
   }

@@ -7,6 +7,7 @@
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/recorded_code.h"
 #include "mneme/replay/session.h"
+#include "mneme/reproducer/masked_pages.h"
 #include "mneme/reproducer/source_files.h"
 #include "mneme/reproducer/source_text.h"
 #include "mneme/reproducer/trim.h"
@@ -25,7 +26,8 @@ struct Parts {
   CompiledCode compiled;
   ir::AccessTypes accesses;
   TrimmedRecording trimmed;
-  std::string kept;
+  MaskedPages masked;
+  std::string kept, unmasked;
   std::optional<bool> verified;
 };
 
@@ -103,7 +105,7 @@ Status verify(const SourceRequest& request, Session& session, Parts& parts) {
   Configuration once = request.configuration;
   once.execution = {};
   once.execution.iterations = 1;
-  once.verdict.mask = false;
+  if (request.memory == ProgramMemory::whole) once.verdict.mask = false;
   const ReplayResult replayed = session.measure(once, parts.compiled);
   parts.verified = replayed.verified;
   return replayed.failure;
@@ -115,12 +117,13 @@ Status trim_memory(const SourceRequest& request, Device& device, Parts& parts) {
   const bool runs_code = device.properties().kind == kKind;
   auto session = Session::prepare(request.database, request.static_hash, request.dynamic_hash, device);
   if (!session.ok()) {
-    parts.kept = session.status().message();
+    parts.kept = parts.unmasked = session.status().message();
     return runs_code ? session.status() : Status();
   }
   MNEME_TRY(verify(request, **session, parts));
   if (request.memory == ProgramMemory::whole) {
     parts.kept = "all was asked for";
+    parts.unmasked = "it is not looked at what the kernel touches";
     return {};
   }
   const auto touched = (*session)->find_touched_pages();
@@ -132,6 +135,8 @@ Status trim_memory(const SourceRequest& request, Device& device, Parts& parts) {
     parts.trimmed = trim(parts.recorded, *touched);
   else
     parts.kept = touched.status().message();
+  MNEME_ASSIGN(parts.masked, MaskedPages::find(**session, request.database, request.configuration.verdict.mask, parts.unmasked));
+  parts.masked.put_into(parts.trimmed.recorded);
   return {};
 }
 
@@ -141,17 +146,23 @@ std::string memory_words(const Parts& parts) {
                      parts.trimmed.left_out);
 }
 
+std::string masked_words(const Parts& parts) {
+  if (parts.masked.bytes() == Bytes()) return "nothing, as " + parts.unmasked;
+  return fmt::format("{} that the kernel writes and does not read hold wrong values before the launch", parts.masked.bytes());
+}
+
 Status write(const SourceRequest& request, const Parts& parts) {
   const RecordedInstance& recorded = parts.trimmed.recorded;
   MNEME_ASSIGN(MemoryPlan plan, plan_memory(parts.kernel, recorded.instance, recorded.prologue, recorded.epilogue));
   map_spans(plan, kSourceGranularity);
   MNEME_ASSIGN(const LaunchPieces pieces, pieces_of(parts.kernel, recorded.instance, plan, parts.accesses));
   MNEME_ASSIGN(const auto folder, OutputFolder::create(request.output));
-  MNEME_ASSIGN(const SourceMemory memory, write_source_memory(request.database, plan, *folder));
+  MNEME_ASSIGN(const SourceMemory memory, write_source_memory(request.database, parts.masked, plan, *folder));
   const SourceCode& code = parts.code;
   for (const SourceFile& file : source_files()) MNEME_TRY(folder->write(std::string(file.name), std::string(file.text)));
-  MNEME_TRY(folder->write(
-      "launch.h", launch_header({parts.kernel, recorded.instance, parts.shape, pieces, memory, memory_words(parts)}, code)));
+  MNEME_TRY(folder->write("launch.h", launch_header({parts.kernel, recorded.instance, parts.shape, pieces, memory,
+                                                     memory_words(parts), masked_words(parts)},
+                                                    code)));
   MNEME_TRY(folder->write("Makefile", makefile(parts.kernel, code)));
   if (code.tools) {
     MNEME_TRY(folder->write("kernel.ll", code.tools->ir));
@@ -181,8 +192,15 @@ Result<MadeSource> make_source(const SourceRequest& request, Device& device,
   MNEME_TRY(trim_memory(request, device, parts));
   tell("writing " + request.output.string());
   MNEME_TRY(write(request, parts));
-  MadeSource made{parts.code.architecture,   parts.trimmed.memory, parts.trimmed.left_out, parts.kept, {},
-                  !parts.code.cubin.empty(), parts.verified};
+  MadeSource made;
+  made.architecture = parts.code.architecture;
+  made.memory = parts.trimmed.memory;
+  made.left_out = parts.trimmed.left_out;
+  made.kept = parts.kept;
+  made.masked = parts.masked.bytes();
+  made.unmasked = parts.unmasked;
+  made.has_cubin = !parts.code.cubin.empty();
+  made.verified = parts.verified;
   if (parts.code.tools) made.fidelity = parts.code.tools->fidelity;
   return made;
 }

@@ -28,6 +28,8 @@ struct MadeSource {
   std::string architecture;
   Bytes memory, left_out;
   std::string kept;                                // why nothing was left out; empty: memory was looked through
+  Bytes masked;                                    // that hold wrong values before the launch
+  std::string unmasked;                            // why none do
   std::optional<ToolCommands::Fidelity> fidelity;  // nothing: the kernel was recorded without IR
   bool has_cubin = true;
   std::optional<bool> verified;  // of a replay; nothing: the device runs no such code

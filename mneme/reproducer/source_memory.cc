@@ -12,8 +12,8 @@ namespace {
 
 class Writer {
  public:
-  Writer(const Database& database, const MemoryPlan& plan, OutputFolder& folder)
-      : database_(database), plan_(plan), folder_(folder) {}
+  Writer(const Database& database, const MaskedPages& masked, const MemoryPlan& plan, OutputFolder& folder)
+      : database_(database), masked_(masked), plan_(plan), folder_(folder) {}
 
   Result<SourceMemory> run() {
     memory_.regions.resize(plan_.regions.size());
@@ -90,7 +90,7 @@ class Writer {
       for (size_t i = first; i < last; ++i) contents.emplace_back(size_of_page(kept[i]).count);
       std::vector<PageRequest> requests;
       for (size_t i = first; i < last; ++i) requests.push_back({region.pages[kept[i]], contents[i - first]});
-      MNEME_TRY(database_.read_pages(requests));
+      MNEME_TRY(read_pages(database_, masked_, requests));
       for (const ByteVector& content : contents) MNEME_TRY(file->append(content));
     }
     MNEME_TRY(file->sync());
@@ -105,6 +105,7 @@ class Writer {
   }
 
   const Database& database_;
+  const MaskedPages& masked_;
   const MemoryPlan& plan_;
   OutputFolder& folder_;
   SourceMemory memory_;
@@ -114,8 +115,9 @@ class Writer {
 
 }  // namespace
 
-Result<SourceMemory> write_source_memory(const Database& database, const MemoryPlan& plan, OutputFolder& folder) {
-  return Writer(database, plan, folder).run();
+Result<SourceMemory> write_source_memory(const Database& database, const MaskedPages& masked, const MemoryPlan& plan,
+                                         OutputFolder& folder) {
+  return Writer(database, masked, plan, folder).run();
 }
 
 }  // namespace mneme

@@ -7,6 +7,7 @@
 #include "mneme/base/output_folder.h"
 #include "mneme/base/status.h"
 #include "mneme/memory/memory_plan.h"
+#include "mneme/reproducer/masked_pages.h"
 #include "mneme/store/database.h"
 
 namespace mneme {
@@ -44,6 +45,7 @@ struct SourceMemory {
 
 // Writes the memory of a plan whose spans are mapped (map_spans(), of kSourceGranularity). Pages that were dropped
 // (mneme/snapshot/trimming.h) are left out. Failures: those of the database and of the folder.
-Result<SourceMemory> write_source_memory(const Database& database, const MemoryPlan& plan, OutputFolder& folder);
+Result<SourceMemory> write_source_memory(const Database& database, const MaskedPages& masked, const MemoryPlan& plan,
+                                         OutputFolder& folder);
 
 }  // namespace mneme

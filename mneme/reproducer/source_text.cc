@@ -219,9 +219,10 @@ std::string launch_header(const SourceLaunch& launch, const SourceCode& code) {
       fmt::format("// One launch of '{}', which was recorded on '{}'\n// at {}, by Mneme {}: kernel {}, launch {}.\n//\n",
                   in_comment(launch.kernel.demangled), in_comment(instance.device_name), in_comment(instance.recorded_at),
                   in_comment(instance.mneme_version), launch.kernel.static_hash.hex(), instance.dynamic_hash.hex());
-  text += fmt::format("// Code: '{}' for {} by {}.\n// Memory: {}.\n#pragma once\n\n#include <cstddef>\n#include <vector>\n\n",
-                      in_comment(code.pipeline), in_comment(code.architecture), in_comment(code.assembler),
-                      in_comment(launch.memory_words));
+  text += fmt::format(
+      "// Code: '{}' for {} by {}.\n// Memory: {}.\n// Masked: {}.\n#pragma once\n\n#include <cstddef>\n#include <vector>\n\n",
+      in_comment(code.pipeline), in_comment(code.architecture), in_comment(code.assembler), in_comment(launch.memory_words),
+      in_comment(launch.masked_words));
   text += "#include \"compare.h\"\n\n";
   text += fmt::format("inline const char kernel_name[] = {};\n", c_literal(launch.kernel.name));
   return text + shape_text(launch.shape) + "\n" + arguments_text(launch) + "\n" + memory_text(launch.memory) + "\n" +

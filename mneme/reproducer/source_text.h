@@ -30,6 +30,7 @@ struct SourceLaunch {
   const LaunchPieces& pieces;
   const SourceMemory& memory;
   std::string memory_words;  // for people: how much is there, and how much was left out
+  std::string masked_words;  // likewise, how much of it is masked
 };
 
 // launch.h

@@ -70,7 +70,7 @@ TEST(SourceText, NamesOfARecordingEndNoComment) {
   instance.parameters = ByteVector(4, std::byte{0xff});
   const LaunchPieces pieces;
   const SourceMemory memory;
-  const std::string text = launch_header({kernel, instance, {}, pieces, memory, "none"}, {});
+  const std::string text = launch_header({kernel, instance, {}, pieces, memory, "none", "none"}, {});
   EXPECT_THAT(text, Not(HasSubstr("\n#include \"hostile")));
   EXPECT_THAT(text, Not(HasSubstr("\n#error")));
   EXPECT_THAT(text, HasSubstr("i32 = -1\n"));

@@ -36,13 +36,13 @@ Status put_page(ByteSpan content, const Digest& digest, ArchiveWriter& archive) 
   return archive.put_page(stored);
 }
 
-Status put_pages(const Database& database, const RecordedInstance& recorded, ArchiveWriter& archive) {
+Status put_pages(const Database& database, const MaskedPages& masked, const RecordedInstance& recorded, ArchiveWriter& archive) {
   constexpr size_t kPagesAtOnce = 256;
   std::vector<std::pair<Digest, ByteVector>> contents;
   const auto flush = [&]() -> Status {
     std::vector<PageRequest> requests;
     for (auto& [digest, content] : contents) requests.push_back({digest, content});
-    MNEME_TRY(database.read_pages(requests));
+    MNEME_TRY(read_pages(database, masked, requests));
     for (const auto& [digest, content] : contents) MNEME_TRY(put_page(content, digest, archive));
     contents.clear();
     return {};
@@ -91,14 +91,15 @@ TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPa
   return trimmed;
 }
 
-Status write_trimmed(const Database& database, const KernelRecord& kernel, const RecordedInstance& recorded, WritableFile& out) {
+Status write_trimmed(const Database& database, const MaskedPages& masked, const KernelRecord& kernel,
+                     const RecordedInstance& recorded, WritableFile& out) {
   MNEME_ASSIGN(KernelDocument document, database.load_document(kernel.static_hash));
   document.instances = {recorded.instance};
   document.lists_instances = false;
   ArchiveWriter archive(out, ArchivedCode::none);
   MNEME_TRY(archive.begin({document}));
   MNEME_TRY(archive.begin_kernel({document, {}, {}}));
-  MNEME_TRY(put_pages(database, recorded, archive));
+  MNEME_TRY(put_pages(database, masked, recorded, archive));
   MNEME_TRY(archive.put_instance(recorded));
   return archive.finish();
 }

@@ -4,6 +4,7 @@
 #include "mneme/base/status.h"
 #include "mneme/memory/memory_plan.h"
 #include "mneme/replay/session.h"
+#include "mneme/reproducer/masked_pages.h"
 #include "mneme/store/database.h"
 #include "mneme/store/recording_sink.h"
 
@@ -22,7 +23,8 @@ TrimmedRecording untrimmed(const RecordedInstance& recorded);
 // left out go too. The dynamic hash stays, as the name of the launch that it was.
 TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPages& touched);
 
-// Writes the recording as an archive without code. The pages are those of `database`, and dropped ones.
-Status write_trimmed(const Database& database, const KernelRecord& kernel, const RecordedInstance& recorded, WritableFile& out);
+// Writes the recording as an archive without code. The pages are those of `database`, masked ones, and dropped ones.
+Status write_trimmed(const Database& database, const MaskedPages& masked, const KernelRecord& kernel,
+                     const RecordedInstance& recorded, WritableFile& out);
 
 }  // namespace mneme

@@ -88,6 +88,43 @@ expect 0 ./tolerant-program --runs 1
 contains out "code: default<O1> for x86-64-v3"
 contains out "verified: memory is as recorded after the launch, within the tolerances"
 
+# Code that leaves out what it should write is found out, also where memory held the right bytes before.
+cat >fill.cu <<'C'
+#include <cstdio>
+__device__ int table[64];
+__global__ void fill(int* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 0x01010101;
+  if (i < 64) table[i] = 0;
+}
+int main() {
+  const int n = 1 << 15;
+  int* out;
+  cudaMalloc(&out, 2 * n * sizeof(int));
+  cudaMemset(out, 1, 2 * n * sizeof(int));
+  fill<<<n / 128, 128>>>(out, n);
+  cudaDeviceSynchronize();
+  std::puts("done");
+}
+C
+compile fill.cu fill
+expect 0 mneme record -rdb fill-db --device cpu -- ./fill
+expect 0 mneme export fill-db fill --program --device cpu -o fill-program
+contains out "128 KiB that the kernel writes and does not read hold wrong values before the launch"
+expect 0 in_bare fill-program --runs 3
+contains out "masked: 128 KiB that the kernel writes and does not read hold wrong values before the launch"
+contains out "verified: memory is as recorded after the launch"
+expect 0 mneme export fill-db fill --program --device cpu --grid-dim-x 128 -o half-program
+contains out "the memory that it leaves is not as recorded"
+expect 1 in_bare half-program
+contains out "argument 'out': 16384 of 65536 i32 elements differ; the first is element 16384: 16843009 was recorded, and -16843010 is there"
+expect 0 mneme export fill-db fill --program --device cpu --grid-dim-x 128 --no-mask -o bare-program
+contains out "nothing is masked, as none was asked for"
+expect 0 ./bare-program --runs 1
+contains out "masked: nothing, as none was asked for: output that is right without being written is not found out"
+expect 0 mneme export fill-db fill --program --device cpu --whole -o whole-fill
+contains out "nothing is masked, as it is not looked at what the kernel touches"
+
 # Damage is told, wherever it is.
 size=$(stat -c %s sparse-program) runner=$(stat -c %s "$MNEME_PREFIX/lib/mneme/program")
 for keep in $((size - 1)) $((size - 64)) $((runner + 1)) $((runner)); do

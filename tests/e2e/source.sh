@@ -45,6 +45,11 @@ __global__ void other(unsigned* words, unsigned count) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) words[i] = twice(words[i]);
 }
+// Of which the output is right before it is written.
+__global__ void fill(unsigned* words, unsigned count) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) words[i] = 0x07070707;
+}
 int main() {
   const unsigned count = 1 << 15, all = 1 << 20;
   unsigned* words;
@@ -54,6 +59,8 @@ int main() {
   cudaMemcpy(words, host.data(), all * sizeof(unsigned), cudaMemcpyHostToDevice);
   add_one<<<count / 128, 128>>>(words, count);
   other<<<count / 128, 128>>>(words, count);
+  cudaMemset(words, 7, all * sizeof(unsigned));
+  fill<<<count / 128, 128>>>(words, count);
   cudaDeviceSynchronize();
   std::puts("done");
 }
@@ -114,6 +121,21 @@ contains err "missing.cubin: it cannot be read"
 head -c 1000 kept.after >"$after"
 expect 2 fake add.d
 contains err ".after: it is cut short"
+
+# Code that writes nothing is found out, also where memory held the right bytes before: the driver of the tests runs none of this kernel.
+expect 0 mneme export add-db fill --source -o fill.d
+contains out "128 KiB that the kernel writes and does not read hold wrong values before the launch"
+contains fill.d/launch.h "// Masked: 128 KiB that the kernel writes and does not read hold wrong values before the launch."
+build fill.d program
+expect 1 fake fill.d
+contains out "argument 'words': 32768 of 1048576 i32 elements differ"
+contains out "element 0: 117901063 was recorded, and -117901064 is there"
+expect 0 mneme export add-db fill --source --no-mask -o bare.d
+contains out "nothing is masked, as none was asked for"
+build bare.d program
+expect 0 fake bare.d
+expect 0 mneme export add-db add_one --source -o both.d
+contains out "nothing is masked, as the kernel writes no byte that it does not also read"
 
 # Functions beside the kernel: another linkage is the only difference, and what the kernel does not call is not in the PTX.
 expect 0 mneme export add-db other --source -o other.d
@@ -179,7 +201,7 @@ refused 64 "sources are a folder: name it with -o" add-db add_one --source -o -
 refused 64 "sources are a program of the CUDA driver's" add-db add_one --source --device cpu -o some
 refused 64 "excludes" add-db add_one --source --program -o some
 refused 64 "--whole is of memory in a program or in sources: give --program or --source" add-db --whole -o some
-refused 2 "sources are of one launch, and 2 are named" add-db --source -o some
+refused 2 "sources are of one launch, and 3 are named" add-db --source -o some
 refused 2 "codegen" driver-db --source --set codegen.target=sm_80 -o some
 expect 0 mneme export add-db add_one --source --whole -o whole.d
 contains out "it has 4.00 MiB of memory; nothing is left out: all was asked for"
