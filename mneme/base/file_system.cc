@@ -7,19 +7,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <system_error>
+#include <thread>
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/file_lock.h"
+#include "mneme/base/pending_file.h"
 #include "mneme/base/regular_file.h"
+#include "mneme/base/signals_blocked.h"
 
 namespace mneme {
 namespace {
 
 constexpr std::string_view kTemporary = ".tmp.";
+// So many files are synced at once. File systems write the journal once for all that wait for it.
+constexpr size_t kMostSyncs = 8;
 
 class PosixReadableFile final : public ReadableFile {
  public:
@@ -137,6 +144,26 @@ class PosixFileSystem final : public FileSystem {
     Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory.open() || ::fsync(directory.number()) != 0) return system_error(errno, "syncing", path);
     return {};
+  }
+
+  std::vector<Status> sync_all(std::span<UnsyncedFile* const> files) override {
+    std::vector<Status> statuses(files.size(), error(Code::exhausted, "there is no memory to sync files with"));
+    std::atomic<size_t> next = 0;
+    const auto work = [&] {
+      for (size_t i; (i = next++) < files.size();) try {
+          statuses[i] = files[i]->sync();
+        } catch (const std::bad_alloc&) {  // it stays as it is
+        }
+    };
+    std::vector<std::thread> threads;
+    try {
+      const SignalsBlocked blocked;
+      while (threads.size() + 1 < std::min(files.size(), kMostSyncs)) threads.emplace_back(work);
+    } catch (const std::system_error&) {  // those that there are do it
+    }
+    work();
+    for (std::thread& thread : threads) thread.join();
+    return statuses;
   }
 
   Result<std::vector<std::string>> list(const Path& directory) override {
@@ -292,13 +319,6 @@ Bytes physical_memory() {
   return Bytes(static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
-// A FIFO or a device is not replaced by a file; of a directory the renaming tells.
-Status check_replaceable(const Path& path) {
-  struct stat info{};
-  if (::lstat(path.c_str(), &info) != 0 || S_ISLNK(info.st_mode) || S_ISDIR(info.st_mode)) return {};
-  return check_regular(info.st_mode, "writing", path);
-}
-
 }  // namespace
 
 Result<ByteVector> ReadableFile::read_range(uint64_t offset, Bytes size) {
@@ -335,21 +355,17 @@ Result<TemporaryFile> FileSystem::create_temporary(const Path& target) {
   return error(Code::io, "creating {}.tmp.*: {} random names in a row were taken", target.string(), kAttempts);
 }
 
+std::vector<Status> FileSystem::sync_all(std::span<UnsyncedFile* const> files) {
+  std::vector<Status> statuses;
+  for (UnsyncedFile* file : files) statuses.push_back(file->sync());
+  return statuses;
+}
+
 Status FileSystem::write_atomically(const Path& path, ByteSpan bytes) {
-  MNEME_TRY(check_replaceable(path));
-  MNEME_ASSIGN(TemporaryFile temporary, create_temporary(path));
-  auto write = [&]() -> Status {
-    MNEME_TRY(temporary.file->append(bytes));
-    MNEME_TRY(temporary.file->sync());
-    // Closed, and so unlocked, once the temporary name is gone.
-    MNEME_TRY(rename(temporary.path, path));
-    MNEME_TRY(temporary.file->close());
-    return sync_directory(path.has_parent_path() ? path.parent_path() : Path("."));
-  };
-  Status status = write();
-  if (!status.ok() && exists(temporary.path)) [[maybe_unused]]
-    Status ignored = remove(temporary.path);
-  return status;
+  MNEME_ASSIGN(PendingFile pending, PendingFile::write(*this, path, bytes));
+  MNEME_TRY(pending.file().sync());
+  MNEME_TRY(pending.take_place());
+  return sync_directory(path.has_parent_path() ? path.parent_path() : Path("."));
 }
 
 bool is_temporary(std::string_view name) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,21 +28,24 @@ class ReadableFile {
   Result<ByteVector> read_range(uint64_t offset, Bytes size);
 };
 
-// A file being written. Nothing is promised about what is on disk until sync() is ok.
-class WritableFile {
+// A file whose bytes may not be on the disk yet. Nothing is promised about the disk until sync() is ok.
+class UnsyncedFile {
  public:
-  virtual ~WritableFile() = default;
-  virtual Status append(ByteSpan bytes) = 0;
+  virtual ~UnsyncedFile() = default;
   virtual Status sync() = 0;
+};
+
+// A file being written.
+class WritableFile : public UnsyncedFile {
+ public:
+  virtual Status append(ByteSpan bytes) = 0;
   virtual Status close() = 0;
 };
 
-// An existing file that is changed in place. As with WritableFile, nothing is promised about the disk until sync() is ok.
-class ChangeableFile {
+// An existing file that is changed in place.
+class ChangeableFile : public UnsyncedFile {
  public:
-  virtual ~ChangeableFile() = default;
   virtual Status write(uint64_t offset, ByteSpan bytes) = 0;  // overwrites what is there from `offset` on
-  virtual Status sync() = 0;
 };
 
 // A new file under a name that nobody else has. It is locked until it is closed. Whoever removes left-over files therefore sees
@@ -83,6 +87,9 @@ class FileSystem {
   virtual Status remove_unused(const Path& path) = 0;
   virtual Status create_directories(const Path& path) = 0;
   virtual Status sync_directory(const Path& path) = 0;
+  // Syncs these files of this file system, in any order and perhaps several at once, which takes a disk less time than one after
+  // another. A status for each.
+  virtual std::vector<Status> sync_all(std::span<UnsyncedFile* const> files);
   virtual Result<std::vector<std::string>> list(const Path& directory) = 0;  // names, sorted
   virtual bool exists(const Path& path) = 0;
   virtual Result<Bytes> size(const Path& path) = 0;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -22,6 +23,7 @@
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/output_file.h"
+#include "mneme/base/pending_file.h"
 #include "mneme/base/regular_file.h"
 #include "mneme/base/testing/failing_system_calls.h"
 #include "mneme/base/testing/temporary_folder.h"
@@ -229,6 +231,43 @@ TEST_F(Files, AFailureWhileWritingAtomicallyLeavesTheOldFileAlone) {
     EXPECT_EQ(contents(path("file")), "old") << broken;
     EXPECT_THAT(names(), testing::ElementsAre("file")) << broken;
   }
+}
+
+TEST_F(Files, SeveralAreSyncedTogetherAndEachHasItsStatus) {
+  struct File : UnsyncedFile {
+    Status sync() override { return ++synced, status; }
+    Status status;
+    std::atomic<int> synced = 0;
+  };
+  std::vector<File> all(50);
+  all[7].status = error(Code::io, "seven");
+  all[49].status = error(Code::exhausted, "the last");
+  std::vector<UnsyncedFile*> files;
+  for (File& file : all) files.push_back(&file);
+  const std::vector<Status> statuses = files_.sync_all(files);
+  ASSERT_EQ(statuses.size(), files.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(statuses[i].to_string(), all[i].status.to_string()) << i;
+    EXPECT_EQ(all[i].synced, 1) << i;
+  }
+  EXPECT_TRUE(files_.sync_all({}).empty());
+}
+
+TEST_F(Files, APendingFileTakesItsPlaceOrLeavesNothing) {
+  write(path("file"), "old");
+  {
+    auto pending = PendingFile::write(files_, path("file"), bytes_of("new"));
+    ASSERT_TRUE(pending.ok()) << pending.status().to_string();
+    EXPECT_EQ(names().size(), 2u);
+    PendingFile moved = std::move(*pending);
+    EXPECT_EQ(contents(path("file")), "old");
+  }
+  EXPECT_THAT(names(), testing::ElementsAre("file"));
+  auto pending = PendingFile::write(files_, path("file"), bytes_of("new"));
+  EXPECT_TRUE(pending->file().sync().ok());
+  EXPECT_TRUE(pending->take_place().ok());
+  EXPECT_EQ(contents(path("file")), "new");
+  EXPECT_THAT(names(), testing::ElementsAre("file"));
 }
 
 // What write() is ok for may still be in the machine's memory alone.
