@@ -1,11 +1,24 @@
 #include "mneme/record/commit_queue.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "mneme/base/signals_blocked.h"
 
 namespace mneme {
+
+CommitQueue::Most CommitQueue::Most::of(uint64_t open_files) {
+  const size_t waiting = std::clamp<uint64_t>(open_files / 8, 4, Most().waiting);
+  return {waiting, waiting / 4};
+}
+
+CommitQueue::Most CommitQueue::Most::of_process() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? of(limit.rlim_cur) : Most();
+}
 
 CommitQueue::~CommitQueue() {
   {
@@ -27,10 +40,10 @@ void CommitQueue::start() {
   }
 }
 
-void CommitQueue::add(Bytes size, std::function<void()> work) {
+void CommitQueue::add(Bytes size, std::function<void()> work, std::function<bool()> ready) {
   {
     Lock lock(mutex_);
-    queue_.push_back({size, std::move(work)});
+    queue_.push_back({size, std::move(work), std::move(ready)});
     size_ += size;
     start();
   }
@@ -38,16 +51,24 @@ void CommitQueue::add(Bytes size, std::function<void()> work) {
 }
 
 // To be called when nothing is run and the queue is not empty.
-void CommitQueue::run_next(Lock& lock) {
-  Work work = std::move(queue_.front());
-  queue_.pop_front();
+void CommitQueue::run_group(Lock& lock) {
   running_ = true;
+  Bytes size;
+  size_t count = 0;
+  do {
+    Work work = std::move(queue_.front());
+    queue_.pop_front();
+    size += work.size;
+    lock.unlock();
+    work.run();
+    work = {};  // lets go of what it holds
+    lock.lock();
+  } while (++count < most_.in_group && !queue_.empty() && queue_.front().ready());
   lock.unlock();
-  work.run();
-  work.run = nullptr;  // lets go of what it holds
+  end_group_();
   lock.lock();
   running_ = false;
-  size_ = size_ - work.size;
+  size_ = size_ - size;
   changed_.notify_all();
 }
 
@@ -56,14 +77,14 @@ void CommitQueue::run_all() {
   for (;;) {
     changed_.wait(lock, [&] { return stopping_ || (!running_ && !queue_.empty()); });
     if (stopping_) return;
-    run_next(lock);
+    run_group(lock);
   }
 }
 
 void CommitQueue::wait_until(Lock& lock, const std::function<bool()>& done) {
   while (!done()) {
     if (!running_ && !queue_.empty())
-      run_next(lock);
+      run_group(lock);
     else
       changed_.wait(lock);
   }
@@ -73,7 +94,7 @@ void CommitQueue::wait_for_room() {
   Lock lock(mutex_);
   wait_until(lock, [&] {
     if (memory_.count == 0) return queue_.empty() && !running_;
-    return queue_.empty() || size_ <= memory_;
+    return queue_.empty() || (size_ <= memory_ && queue_.size() <= most_.waiting);
   });
 }
 

@@ -1,7 +1,8 @@
 // CommitQueue: stores captured launches in their order while the program goes on.
 //
-// A thread that blocks all signals does it. Who waits helps, so that no thread is needed where the program waits anyway.
-// Thread-safe.
+// A thread that blocks all signals does it. Who waits helps, so that no thread is needed where the program waits anyway. Work
+// that is ready when its turn comes is done in one group with the work before it, and is done when the group has ended: the disk
+// takes several launches in hardly more time than one. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "mneme/base/types.h"
 
@@ -16,15 +18,27 @@ namespace mneme {
 
 class CommitQueue {
  public:
-  // `memory` is the most that wait_for_room() leaves in the queue; 0: nothing.
-  explicit CommitQueue(Bytes memory) : memory_(memory) {}
+  // How much work wait_for_room() leaves in the queue, and how much a group has, at most.
+  struct Most {
+    size_t waiting = 128, in_group = 32;
+    // Each launch that waits has two files open, and each in a group some more: fewer where the process may open few.
+    static Most of(uint64_t open_files);
+    static Most of_process();
+  };
+
+  // `memory` is the most that wait_for_room() leaves in the queue; 0: nothing. `end_group` ends a group, on the thread that has
+  // done its work.
+  explicit CommitQueue(
+      Bytes memory, std::function<void()> end_group = [] {}, Most most = Most::of_process())
+      : memory_(memory), end_group_(std::move(end_group)), most_(most) {}
   ~CommitQueue();  // waits for all
   CommitQueue(const CommitQueue&) = delete;
   CommitQueue& operator=(const CommitQueue&) = delete;
 
-  // Adds work that holds memory of this size, and does not wait.
-  void add(Bytes size, std::function<void()> work);
-  // Waits until what is in the queue, but for the last of it, fits its memory.
+  // Adds work that holds memory of this size, and does not wait. `ready` says whether the work would begin at once, and not wait
+  // for something itself; work that is not ready begins a group.
+  void add(Bytes size, std::function<void()> work, std::function<bool()> ready = [] { return false; });
+  // Waits until what is in the queue, but for the last of it, fits its memory, and is not more than may wait.
   void wait_for_room();
   // Waits until all that was added is done.
   void wait();
@@ -38,20 +52,23 @@ class CommitQueue {
   struct Work {
     Bytes size;
     std::function<void()> run;
+    std::function<bool()> ready;
   };
   using Lock = std::unique_lock<std::mutex>;
 
   void run_all();
-  void run_next(Lock& lock);
+  void run_group(Lock& lock);
   void wait_until(Lock& lock, const std::function<bool()>& done);
   void start();
 
   Bytes memory_;
-  std::mutex mutex_;  // over everything
+  const std::function<void()> end_group_;
+  const Most most_;
+  std::mutex mutex_;  // over everything below, and memory_
   std::condition_variable changed_;
   std::deque<Work> queue_;
-  Bytes size_;            // of the queue and of what is run
-  bool running_ = false;  // one piece of work, by some thread
+  Bytes size_;            // of the queue and of the group that is run
+  bool running_ = false;  // one group, by some thread
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <future>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace mneme {
@@ -38,6 +40,44 @@ TEST(CommitQueue, WhoAddsWaitsForRoom) {
   EXPECT_EQ(room.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   may_go_on.set_value();
   EXPECT_GE(room.get(), 3);
+}
+
+// Each launch that waits has files open.
+TEST(CommitQueue, WhoAddsWaitsWhereTooMuchWaits) {
+  std::promise<void> may_go_on;
+  CommitQueue queue(1_GiB, [] {}, {.waiting = 3, .in_group = 1});
+  std::atomic<int> done = 0;
+  queue.add({}, [&, waits = may_go_on.get_future().share()] { waits.wait(), ++done; });
+  for (int i = 0; i < 5; ++i) queue.add({}, [&] { ++done; });
+  auto room = std::async(std::launch::async, [&] {
+    queue.wait_for_room();
+    return done.load();
+  });
+  EXPECT_EQ(room.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  may_go_on.set_value();
+  EXPECT_GE(room.get(), 2);
+}
+
+TEST(CommitQueue, LittleWaitsWhereAProcessMayOpenFewFiles) {
+  const auto most = [](uint64_t files) {
+    const auto found = CommitQueue::Most::of(files);
+    return std::pair(found.waiting, found.in_group);
+  };
+  EXPECT_EQ(most(1 << 20), std::pair(size_t{128}, size_t{32}));
+  EXPECT_EQ(most(1024), std::pair(size_t{128}, size_t{32}));
+  EXPECT_EQ(most(256), std::pair(size_t{32}, size_t{8}));
+  EXPECT_EQ(most(0), std::pair(size_t{4}, size_t{1}));
+}
+
+TEST(CommitQueue, WorkThatIsReadyIsOfOneGroupAndDoneWhenThatHasEnded) {
+  std::vector<std::string> done;
+  std::promise<void> may_go_on;
+  CommitQueue queue(1_MiB, [&] { done.emplace_back("end"); }, {.waiting = 100, .in_group = 3});
+  queue.add(1_KiB, [&, waits = may_go_on.get_future().share()] { waits.wait(), done.emplace_back("0"); });
+  for (int i = 1; i < 8; ++i) queue.add(1_KiB, [&, i] { done.push_back(std::to_string(i)); }, [i] { return i != 5; });
+  may_go_on.set_value();
+  queue.wait();
+  EXPECT_EQ(done, (std::vector<std::string>{"0", "1", "2", "end", "3", "4", "end", "5", "6", "7", "end"}));
 }
 
 TEST(CommitQueue, WithoutMemoryAllIsDoneByWhoWaits) {

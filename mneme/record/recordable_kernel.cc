@@ -146,6 +146,8 @@ RecordableKernel describe_kernel(const void* function, std::shared_ptr<const Reg
   return kernel;
 }
 
+namespace {
+
 Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered) {
   MNEME_ASSIGN(auto closure, closure_of(registered));
   ByteVector all;
@@ -168,6 +170,20 @@ Result<std::vector<ByteVector>> kernel_images(const RecordableKernel& kernel) {
   for (const CodeImageRecord& image : kernel.record.images)
     images.push_back(image.kind == CodeImageRecord::Kind::cubin ? code->cubin : code->ptx);
   return images;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const RecordedCode>> code_of(const RecordableKernel& kernel) {
+  if (auto known = kernel.code.lock()) return known;
+  auto code = std::make_shared<RecordedCode>();
+  if (kernel.record.level == CodeLevel::ir) {
+    MNEME_ASSIGN(code->ir, kernel_bitcode(*kernel.registered));
+  }
+  MNEME_ASSIGN(code->images, kernel_images(kernel));
+  std::shared_ptr<const RecordedCode> all = std::move(code);
+  kernel.code = all;
+  return all;
 }
 
 ByteVector pack_arguments(const RecordableKernel& kernel, void* const* arguments) {

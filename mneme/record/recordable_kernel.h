@@ -15,6 +15,12 @@
 
 namespace mneme {
 
+// What is stored of a kernel's code.
+struct RecordedCode {
+  ByteVector ir;                   // bitcode of the kernel's segment and of all segments that it needs, one module after another
+  std::vector<ByteVector> images;  // as the kernel's record lists them
+};
+
 struct RecordableKernel {
   // A global of the kernel, by both its names.
   struct Global {
@@ -34,6 +40,8 @@ struct RecordableKernel {
   bool launches_kernels = false;        // itself, from the device
   std::optional<NotRecorded> left_out;  // why the options leave out all its launches; nothing: they do not
   std::shared_ptr<KernelCounts> counts;
+  // While somebody has it: launches that wait to be stored share it. Used by the capturing thread only.
+  mutable std::weak_ptr<const RecordedCode> code;
 
   // Variables of managed memory (__managed__), that is.
   bool reads_managed_variables() const;
@@ -46,11 +54,8 @@ struct RecordableKernel {
 class Vendor;
 RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered, Vendor& vendor);
 
-// The bitcode of the kernel's segment and of all segments that it needs, one module after another.
-Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered);
-
-// The images of a kernel, as its record lists them.
-Result<std::vector<ByteVector>> kernel_images(const RecordableKernel& kernel);
+// The code of the kernel. It is read from the image unless somebody still has what was read before.
+Result<std::shared_ptr<const RecordedCode>> code_of(const RecordableKernel& kernel);
 
 // The packed parameter buffer of a launch, with zeros in the padding. `arguments` has one pointer for each parameter.
 ByteVector pack_arguments(const RecordableKernel& kernel, void* const* arguments);

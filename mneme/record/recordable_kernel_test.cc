@@ -144,9 +144,10 @@ TEST_F(RecordableKernelTest, OfSeveralSegmentsItIsAllOfThem) {
   ASSERT_TRUE(described.status.ok()) << described.status.to_string();
   EXPECT_EQ(described.record.globals,
             (std::vector<GlobalInfo>{{"state", 64, 16, true, false, true}, {"other", 4, 4, false, true, false}}));
-  const auto bitcode = kernel_bitcode(*described.registered);
-  ASSERT_TRUE(bitcode.ok());
-  EXPECT_EQ(*bitcode, testing::bytes_of("bitcode two three"));
+  const auto code = code_of(described);
+  ASSERT_TRUE(code.ok());
+  EXPECT_EQ((*code)->ir, testing::bytes_of("bitcode two three"));
+  EXPECT_EQ(*code_of(described), *code) << "one, while somebody has it";
 
   const Digest whole = described.record.static_hash;
   EXPECT_NE(whole.bytes[0], 7) << "of the first alone";

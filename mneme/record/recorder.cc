@@ -16,7 +16,11 @@ Recorder::Recorder(RecordingOptions options, Environment environment, Status opt
       staging_(StagingMemory::of(options_.staging)),
       decides_first_(options_.distinct == Distinct::data || options_.profile || options_.max_bytes || staging_.queue.count == 0),
       writers_(std::make_shared<WriterThreads>(0, staging_.pages)),
-      commits_(staging_.queue) {
+      group_(std::make_unique<Group>()),
+      commits_(staging_.queue, [this] {
+        const Timed timed(environment_.report, &RecordingReport::committing);
+        finish_group();
+      }) {
   if (environment_.report) ++environment_.report->recorders;
   Status status = std::move(options_status);
   if (status.ok()) status = selection_.status();

@@ -200,6 +200,7 @@ class Recorder {
  private:
   struct Opened;
   struct Captured;
+  struct Group;
   enum class State { waiting, open, ended };
 
   std::set<int> devices_in_use(Vendor& vendor) const;
@@ -219,6 +220,7 @@ class Recorder {
   std::shared_ptr<const RecordableKernel> find_kernel(const void* function, Vendor& vendor);
   std::optional<NotRecorded> select(const std::shared_ptr<const RecordableKernel>& found, const Launch& launch, uint64_t position,
                                     LaunchGroup* group);
+  CapturePtr select_or_count(const Launch& launch, LaunchGroup* group);
   void count_shapes_of_groups();
   std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
   Status read_memory(Capture& capture, CapturedMemory& found);
@@ -227,7 +229,7 @@ class Recorder {
   Result<bool> is_recorded(Database& database, const RecordableKernel& kernel, const InstanceRecord& instance);
   static void take_digests(Opened& opened, const CapturedMemory& captured, MemoryState& state);
   Result<bool> decide(Captured& captured);
-  Result<bool> store(Captured& captured);
+  Result<bool> write(const std::shared_ptr<Captured>& captured);
   std::optional<NotRecorded> choose_textures(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
@@ -247,7 +249,10 @@ class Recorder {
   std::optional<NotRecorded> refuses(Bytes memory);
   Status keep_reachable(Capture& capture);
   Status capture_epilogue(Capture& capture);
-  void commit(Captured& captured);
+  Status hand_over(Capture& capture);
+  void commit(const std::shared_ptr<Captured>& captured);
+  void finish_group();
+  void count_stored(Captured& captured, const Status& status);
   bool disk_is_short() const;
   bool is_in_flight(const InstanceRecord& instance);
   NotRecorded failed_commit(Captured& captured, const Status& status);
@@ -334,6 +339,7 @@ class Recorder {
   const bool decides_first_;
   const std::shared_ptr<WriterThreads> writers_;
   std::atomic<uint64_t> losses_ = 0;  // how often pages that captures count on could not be stored
+  std::unique_ptr<Group> group_;      // of the commit queue
   CommitQueue commits_;               // destroyed first: what it does needs the rest
 };
 

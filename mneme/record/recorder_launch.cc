@@ -74,12 +74,23 @@ uint64_t nanoseconds_of(std::chrono::steady_clock::duration time) {
 }
 
 // Of what waits to be stored but the pages.
-Bytes size_in_queue(const Recording& recording, const CapturedMemory& before, const CapturedMemory& after) {
-  Bytes size = Bytes(recording.ir.size()) + before.size_in_memory() + after.size_in_memory();
-  for (const ByteVector& image : recording.images) size += Bytes(image.size());
+Bytes size_in_queue(const Recording& recording, const RecordedCode& code, const CapturedMemory& before,
+                    const CapturedMemory& after) {
+  Bytes size = Bytes(code.ir.size()) + before.size_in_memory() + after.size_in_memory();
+  for (const ByteVector& image : code.images) size += Bytes(image.size());
   for (const MemoryState* state : {&recording.prologue, &recording.epilogue})
     for (const Region& region : state->regions) size += Bytes(sizeof(Region) + region.pages.size() * sizeof(Digest));
   return size;
+}
+
+// What the work gives, or exhausted where memory runs out on the way: the program knows nothing of such an exception.
+template <typename Work>
+auto in_memory(const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return error(Code::exhausted, "there is no memory to capture a launch with");
+  }
 }
 
 bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments) {
@@ -154,6 +165,17 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
 }
 
 Recorder::CapturePtr Recorder::select_launch(const Launch& launch, LaunchGroup* group) {
+  CapturePtr selected;
+  const Status status = in_memory([&]() -> Status {
+    selected = select_or_count(launch, group);
+    return {};
+  });
+  if (status.ok()) return selected;
+  end(status);
+  return count(NotRecorded::ended, ""), nullptr;
+}
+
+Recorder::CapturePtr Recorder::select_or_count(const Launch& launch, LaunchGroup* group) {
   if (environment_.report) ++environment_.report->launches;
   if (group) group->add_launch();
   const bool captured = goes_into_graph(launch) || stream_captures_ > 0;
@@ -253,7 +275,7 @@ Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) 
     gate_.end_capture();
     return pass(std::move(capture), NotRecorded::during_capture), nullptr;
   }
-  auto is_new = capture_prologue(*capture);
+  auto is_new = in_memory([&] { return capture_prologue(*capture); });
   if (is_new.ok() && *is_new) return capture;
   // The program has unmapped memory that it had registered.
   if (!is_new.ok() && capture->opened->states->lost_host_memory()) return give_up(*capture, NotRecorded::host_memory), nullptr;
@@ -479,36 +501,43 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   if (waited == Waited::running) return abandon(*capture);
   if (waited == Waited::failed) return give_up(*capture, NotRecorded::launch_failed);
   if (gate_.disturbed() || host_memory_.removals() != capture->host_removals) return give_up(*capture, NotRecorded::concurrent);
-  InstanceRecord& instance = capture->recording.instance;
-  // What is known so far, for a program that does not come to its end.
-  if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
-  const ProgramShape shape = shape_of(instance);
-  count_shapes_of_groups();
-  instance.shape_launches = launches_of(*capture->kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
-  std::shared_ptr<Captured> captured(new Captured{
-      capture->kernel, capture->opened, capture->memory.size(), {}, {}, {}, nullptr, {}, Storing(environment_.report)});
-  Status status = capture_epilogue(*capture);
+  const Status status = in_memory([&] { return hand_over(*capture); });
   if (!status.ok() && (gate_.disturbed() || capture->opened->states->lost_host_memory()))
     return give_up(*capture, NotRecorded::concurrent);
   if (!status.ok() && capture->textures.lost_array()) return give_up(*capture, NotRecorded::textures);
   if (!status.ok()) return fail(*capture, status);
-  captured->recording = std::move(capture->recording);
-  captured->before = std::move(capture->before);
-  captured->after = std::move(capture->after);
-  captured->publication = std::move(capture->publication);
-  captured->claim = std::move(capture->claim);
-  if (decides_first_) {
-    std::lock_guard lock(mutex_);
-    in_flight_.insert({captured->recording.instance.static_hash, captured->recording.instance.dynamic_hash});
-  }
-  // In the order of the captures, and so before another can begin.
-  const Bytes size = size_in_queue(captured->recording, captured->before, captured->after);
-  commits_.add(size, [this, captured] { commit(*captured); });
   release(*capture);
   capture.reset();
   const Timed waiting(environment_.report, &RecordingReport::waiting);
   commits_.wait_for_room();
   if (options_.max_bytes || disk_is_short()) commits_.wait();
+}
+
+// Captures what the launch has left, and gives all of it to the commit queue: in the order of the captures, and so before another
+// can begin.
+Status Recorder::hand_over(Capture& capture) {
+  InstanceRecord& instance = capture.recording.instance;
+  // What is known so far, for a program that does not come to its end.
+  if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
+  const ProgramShape shape = shape_of(instance);
+  count_shapes_of_groups();
+  instance.shape_launches = launches_of(*capture.kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
+  std::shared_ptr<Captured> captured(
+      new Captured{capture.kernel, capture.opened, capture.memory.size(), {}, {}, {}, {}, {}, {}, Storing(environment_.report)});
+  MNEME_TRY(capture_epilogue(capture));
+  captured->recording = std::move(capture.recording);
+  captured->code = std::move(capture.code);
+  captured->before = std::move(capture.before);
+  captured->after = std::move(capture.after);
+  captured->publication = std::move(capture.publication);
+  captured->claim = std::move(capture.claim);
+  if (decides_first_) {
+    std::lock_guard lock(mutex_);
+    in_flight_.insert({captured->recording.instance.static_hash, captured->recording.instance.dynamic_hash});
+  }
+  const Bytes size = size_in_queue(captured->recording, *captured->code, captured->before, captured->after);
+  commits_.add(size, [this, captured] { commit(captured); }, [captured] { return captured->publication->is_settled(); });
+  return {};
 }
 
 // Where little is left, later launches would take it from those before them, and none would be whole.
@@ -534,6 +563,7 @@ Result<bool> Recorder::decide(Captured& captured) {
   MNEME_TRY(digested);
   InstanceRecord& instance = captured.recording.instance;
   instance.dynamic_hash = dynamic_hash(instance, captured.recording.prologue, captured.kernel->record.level);
+  if (group_->commits && !group_->commits->fits(captured.recording)) finish_group();
   MNEME_ASSIGN(const bool is_known, is_recorded(*captured.opened->database, *captured.kernel, instance));
   if (!is_known) return true;
   captured.claim.keep();
@@ -541,27 +571,55 @@ Result<bool> Recorder::decide(Captured& captured) {
   return false;
 }
 
-// False: there was nothing to record.
-Result<bool> Recorder::store(Captured& captured) {
+// Adds the launch to the group. False: there was nothing to record.
+Result<bool> Recorder::write(const std::shared_ptr<Captured>& captured) {
   try {
     if (!decides_first_) {
-      MNEME_ASSIGN(const bool is_new, decide(captured));
+      MNEME_ASSIGN(const bool is_new, decide(*captured));
       if (!is_new) return false;
     }
-    MNEME_TRY(captured.publication->commit(captured.recording));
+    const std::shared_ptr<Database>& database = captured->opened->database;
+    if (group_->commits && (group_->database != database || !group_->commits->fits(captured->recording))) finish_group();
+    if (!group_->commits) *group_ = {database, database->begin_group(), {}};
+    group_->captured.reserve(group_->captured.size() + 1);
+    captured->recording.ir = captured->code->ir;
+    captured->recording.images = captured->code->images;
+    MNEME_TRY(group_->commits->add(*captured->publication, captured->recording));
+    group_->captured.push_back(captured);
     return true;
   } catch (const std::bad_alloc&) {
     return error(Code::exhausted, "there is no memory to store a launch with");
   }
 }
 
-// On any thread, when the program has gone on.
-void Recorder::commit(Captured& captured) {
+// On any thread, when the program has gone on. What could be written is stored when the group ends.
+void Recorder::commit(const std::shared_ptr<Captured>& captured) {
   const Timed timed(environment_.report, &RecordingReport::committing);
+  const Result<bool> written = write(captured);
+  if (!written.ok()) {
+    count(failed_commit(*captured, written.status()), captured->kernel->display_name());
+  } else if (*written) {
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  if (written.ok()) written_ += captured->publication->written().count;
+  in_flight_.erase({captured->recording.instance.static_hash, captured->recording.instance.dynamic_hash});
+}
+
+void Recorder::finish_group() {
+  if (!group_->commits) return;
+  std::vector<Status> statuses(group_->captured.size(), error(Code::exhausted, "there is no memory to store a launch with"));
+  try {
+    statuses = group_->commits->finish();
+  } catch (const std::bad_alloc&) {
+  }
+  for (size_t i = 0; i < statuses.size(); ++i) count_stored(*group_->captured[i], statuses[i]);
+  *group_ = {};
+}
+
+void Recorder::count_stored(Captured& captured, const Status& status) {
   const InstanceRecord& instance = captured.recording.instance;
-  const Result<bool> stored = store(captured);
-  const Status& status = stored.status();
-  if (status.ok() && *stored) {
+  if (status.ok()) {
     captured.claim.keep();
     captured.kernel->counts->remember(instance.dynamic_hash, shape_of(instance));
     log::debug("recorded {} as {}: {} of memory, {} written", captured.kernel->display_name(), instance.dynamic_hash.hex(),
@@ -572,7 +630,7 @@ void Recorder::commit(Captured& captured) {
       report->state_bytes += instance.state_bytes.count;
       report->database_bytes += captured.publication->written().count;
     }
-  } else if (!status.ok()) {
+  } else {
     count(failed_commit(captured, status), captured.kernel->display_name());
   }
   std::lock_guard lock(mutex_);
@@ -629,10 +687,7 @@ Status Recorder::capture_epilogue(Capture& capture) {
     MNEME_TRY(wait_for_digests(capture));
     take_digests(*capture.opened, capture.after, capture.recording.epilogue);
   }
-  if (capture.kernel->record.level == CodeLevel::ir) {
-    MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
-  }
-  MNEME_ASSIGN(capture.recording.images, kernel_images(*capture.kernel));
+  MNEME_ASSIGN(capture.code, code_of(*capture.kernel));
   return {};
 }
 

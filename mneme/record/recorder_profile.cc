@@ -189,13 +189,12 @@ void Recorder::finish_launches(Database& database) {
     std::lock_guard lock(mutex_);
     kernels = counts_;
   }
-  for (const auto& [static_hash, counts] : kernels) {
-    std::map<Digest, ShapeLaunches> launches;
+  Database::LaunchesOfKernels launches;
+  for (const auto& [static_hash, counts] : kernels)
     for (const auto& [dynamic_hash, shape] : counts->instances())
-      if (auto of_shape = launches_of(*counts, {static_hash, dynamic_hash}, shape)) launches[dynamic_hash] = *of_shape;
-    if (launches.empty()) continue;
-    if (!is_kept(database.set_shape_launches(static_hash, launches))) return;
-  }
+      if (auto of_shape = launches_of(*counts, {static_hash, dynamic_hash}, shape))
+        launches[static_hash][dynamic_hash] = *of_shape;
+  (void)is_kept(database.set_shape_launches(launches));
 }
 
 }  // namespace mneme

@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "mneme/record/captured_textures.h"
 #include "mneme/record/recorder.h"
+#include "mneme/store/commit_group.h"
 
 namespace mneme {
 
@@ -73,7 +76,8 @@ struct Recorder::Capture {
   uint64_t host_removals = 0;        // HostMemory::removals() when it was listed
   CapturedMemory before{}, after{};  // outlive the publication, which fills their digests in
   std::unique_ptr<Publication> publication{};
-  Recording recording{};
+  Recording recording{};  // without the code
+  std::shared_ptr<const RecordedCode> code{};
   Selection::Claim claim{};  // refers to the kernel's counts
   bool idle = true;          // whether the device had nothing to do when it was last waited for
 };
@@ -83,11 +87,19 @@ struct Recorder::Captured {
   std::shared_ptr<const RecordableKernel> kernel;
   std::shared_ptr<Opened> opened;  // has the database, which outlives the publication
   Bytes memory;                    // that the launch was recorded with
-  Recording recording;
+  Recording recording;             // with the code once it is in a group
+  std::shared_ptr<const RecordedCode> code;
   CapturedMemory before, after;  // as in Capture
   std::unique_ptr<Publication> publication;
   Selection::Claim claim;
   Storing storing;
+};
+
+// Launches whose files are written and not yet synced. Used by whoever runs the commit queue.
+struct Recorder::Group {
+  std::shared_ptr<Database> database;  // outlives the group of commits
+  std::unique_ptr<CommitGroup> commits;
+  std::vector<std::shared_ptr<Captured>> captured;
 };
 
 }  // namespace mneme

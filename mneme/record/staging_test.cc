@@ -1,8 +1,13 @@
 // Programs that go on while their launches are stored.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <condition_variable>
+#include <new>
+#include <thread>
 
+#include "mneme/record/pinned_ring.h"
+#include "mneme/record/staging_memory.h"
 #include "mneme/record/testing/fake_runtime.h"
 
 namespace mneme::testing {
@@ -234,6 +239,150 @@ TEST(Staging, ADeviceThatIsGoneEndsRecordingAndWhatIsInFlightIsStored) {
     EXPECT_EQ(program.count(NotRecorded::ended), 2u) << failing;
     EXPECT_THAT(program.report().failure.get(), HasSubstr("recording increment: the device is lost"));
   }
+}
+
+// Whatever the recorder asks of the device next fails, and all that it asks after that, while launches are being stored.
+TEST(Staging, ADeviceThatIsGoneAtAnyCallEndsRecordingAndTheProgramIsRight) {
+  constexpr int kElements = 300'000, kLaunches = 4;
+  bool all = false;
+  for (int calls = 0; !all; ++calls) {
+    ASSERT_LT(calls, 200);
+    ClosedDisk disk;
+    FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+    int left = 1 << 20;
+    program.failures = [&](std::string_view) { return left-- > 0 ? Status() : error(Code::device_fault, "the device is lost"); };
+    program.goes_on = true;
+    int* data = program.allocate<int>(kElements);
+    left = calls;
+    std::thread opens = disk.open_soon();  // a launch that is given up waits for what a thread has begun to write of it
+    for (int i = 0; i < kLaunches; ++i) {
+      data[i] = i;
+      EXPECT_EQ(program.launch(program.increment, data, kElements), cudaSuccess);
+    }
+    all = left >= 0;
+    EXPECT_EQ(data[kElements - 1], kLaunches) << calls;
+    EXPECT_EQ(recorder()->is_recording(), all) << calls;
+    EXPECT_EQ(program.report_now().failure.get(), all ? "" : "recording increment: the device is lost") << calls;
+    opens.join();
+    const size_t listed = program.instances().size();
+    EXPECT_EQ(listed, program.report().instances) << calls;
+    EXPECT_EQ(listed + program.count(NotRecorded::ended), static_cast<size_t>(kLaunches)) << calls;
+    EXPECT_EQ(program.report().storing, 0u);
+    left = 1 << 20;
+  }
+}
+
+// Likewise where memory runs out: the program sees no exception.
+TEST(Staging, MemoryThatRunsOutInACaptureEndsRecordingAndTheProgramIsRight) {
+  constexpr int kElements = 300'000, kLaunches = 3;
+  bool all = false;
+  for (int calls = 0; !all; ++calls) {
+    ASSERT_LT(calls, 200);
+    FakeProgram program(every_launch());
+    int left = 1 << 20;
+    program.failures = [&](std::string_view) {
+      if (left-- == 0) throw std::bad_alloc();
+      return Status();
+    };
+    program.goes_on = true;
+    int* data = program.allocate<int>(kElements);
+    left = calls;
+    for (int i = 0; i < kLaunches; ++i) EXPECT_EQ(program.launch(program.increment, data, kElements), cudaSuccess);
+    all = left >= 0;
+    EXPECT_EQ(data[kElements - 1], kLaunches) << calls;
+    EXPECT_EQ(program.report_now().failure.get(), all ? "" : "recording increment: there is no memory to capture a launch with")
+        << calls;
+    const size_t listed = program.instances().size();
+    EXPECT_EQ(listed, program.report().instances) << calls;
+    EXPECT_EQ(listed + program.count(NotRecorded::ended), static_cast<size_t>(kLaunches)) << calls;
+    EXPECT_EQ(program.report().storing, 0u);
+  }
+}
+
+// Of the threads that store, too.
+TEST(Staging, MemoryThatRunsOutWhileALaunchIsStoredEndsRecordingAndWhatIsListedIsWhole) {
+  constexpr int kElements = 100'000, kLaunches = 4;
+  bool all = false;
+  for (int operations = 0; !all; ++operations) {
+    ASSERT_LT(operations, 500);
+    std::atomic<int> left = 1 << 20;
+    auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+      const bool stores = operation == "append" || operation == "create" || operation == "write" || operation == "sync";
+      if (stores && left-- == 0) throw std::bad_alloc();
+      return Status();
+    });
+    FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.get(); });
+    program.goes_on = true;
+    int* data = program.allocate<int>(kElements);
+    left = operations;
+    for (int i = 0; i < kLaunches; ++i) program.launch(program.increment, data, kElements);
+    EXPECT_EQ(data[kElements - 1], kLaunches);
+    const size_t listed = program.instances().size();
+    EXPECT_GE(listed, program.report().instances);
+    EXPECT_EQ(program.report().instances + program.count(NotRecorded::ended), static_cast<uint64_t>(kLaunches));
+    EXPECT_EQ(program.report().storing, 0u);
+    all = program.report().instances == kLaunches;
+  }
+}
+
+TEST(Staging, AnyAmountOfPinnedMemoryDoes) {
+  for (int pinned = 0; pinned < 9; ++pinned) {
+    FakeProgram program(every_launch());
+    int left = pinned;
+    program.failures = [&](std::string_view call) {
+      return call == "allocate_pinned" && left-- <= 0 ? error(Code::exhausted, "no pinned memory") : Status();
+    };
+    program.goes_on = true;
+    constexpr int kElements = 6 << 20;  // more than a piece
+    int* data = program.allocate<int>(kElements);
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < kElements; ++i) data[i] = i * 2654435761u + round;
+      program.launch(program.increment, data, kElements);
+    }
+    EXPECT_EQ(program.instances().size(), 2u) << pinned;
+    EXPECT_EQ(program.report().failure.get(), "");
+  }
+}
+
+// On a disk that takes nothing: what has been copied for launches is what is held of them, since all of it is new.
+TEST(Staging, WhatWaitsFitsTheMemoryThatIsAllowed) {
+  constexpr int kElements = 1 << 18, kLaunches = 60;
+  RecordingOptions options = every_launch();
+  options.staging = 32_MiB;
+  ClosedDisk disk;
+  FakeProgram program(options, [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+  program.goes_on = true;
+  int* data = program.allocate<int>(kElements);
+  std::atomic<int> launched = 0;
+  std::thread runs([&] {
+    for (; launched < kLaunches; ++launched) {
+      for (int i = 0; i < kElements; ++i) data[i] = i * 2654435761u + launched;
+      program.launch(program.increment, data, kElements);
+    }
+  });
+  // Until it goes no further.
+  for (int before = -1; before != launched || launched == 0;) {
+    before = launched;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  EXPECT_LT(launched, kLaunches) << "the program waits";
+  EXPECT_LE(Bytes(program.report_now().copied_bytes), 32_MiB);
+  EXPECT_GE(Bytes(program.report_now().copied_bytes), 8_MiB) << "and not before there is need to";
+  disk.open();
+  runs.join();
+  EXPECT_EQ(program.instances().size(), static_cast<size_t>(kLaunches));
+}
+
+TEST(Staging, TheMemoryIsDividedAndNotExceeded) {
+  for (Bytes all : {kLeastStaging, 17_MiB, 100_MiB, 1_GiB, 4_GiB, 100_GiB}) {
+    const StagingMemory parts = StagingMemory::of(all);
+    const Bytes ring(PinnedRing::kPieces * parts.ring_piece.count);
+    EXPECT_LE(ring + parts.pages + parts.queue, all) << all.count;
+    EXPECT_GE(parts.ring_piece, 1_MiB);
+    EXPECT_GT(parts.queue, Bytes(0));
+  }
+  EXPECT_LE(StagingMemory::of(std::nullopt).pages, 4_GiB);
+  EXPECT_EQ(StagingMemory::of(Bytes(0)).queue, Bytes(0));
 }
 
 TEST(Staging, WhereNothingCanBePinnedAllIsRecorded) {

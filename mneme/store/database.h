@@ -33,6 +33,8 @@
 
 namespace mneme {
 
+class CommitGroup;
+
 // What `DIR/<static-hash>.json` on a command line means.
 struct KernelFile {
   Path directory;
@@ -122,8 +124,9 @@ class Database {
   // Replaces the times in the program of several instances, by dynamic hash. not_found: one of them does not exist; the others
   // are changed all the same.
   Status set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times);
-  // Likewise of how often their shapes ran.
-  Status set_shape_launches(const Digest& static_hash, const std::map<Digest, ShapeLaunches>& launches);
+  // Likewise of how often their shapes ran, of instances of several kernels, by static hash.
+  using LaunchesOfKernels = std::map<Digest, std::map<Digest, ShapeLaunches>>;
+  Status set_shape_launches(const LaunchesOfKernels& launches);
   // Says of a trimmed instance that it stands for launches that were recorded with these dynamic hashes, too.
   Status add_trimmed(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Digest>& of);
   // Gives a kernel that was recorded without IR the IR that was found of it later: writes the bitcode, and then the kernel's JSON
@@ -143,14 +146,16 @@ class Database {
   uint64_t removals() const;
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});
+  // Begins to commit several publications of this database together (commit_group.h), which it must outlive.
+  std::unique_ptr<CommitGroup> begin_group();
 
   struct Impl;
 
  private:
-  friend class DatabasePublication;
-  // What is to change of the instance that was asked for by this hash.
-  using ChangeInstance = std::function<void(const Digest& dynamic_hash, InstanceRecord& instance)>;
-  Status change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes, const ChangeInstance& change);
+  // What is to change of the instance that was asked for by these hashes.
+  using ChangeInstance = std::function<void(const Digest& static_hash, const Digest& dynamic_hash, InstanceRecord& instance)>;
+  using InstancesOfKernels = std::map<Digest, std::vector<Digest>>;
+  Status change_instances(const InstancesOfKernels& instances, const ChangeInstance& change);
   explicit Database(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -58,24 +58,20 @@ struct Database::Impl {
   // ok when all files of an instance can be read. An instance that was found whole is not read again.
   Status check_files(const KernelDocument& document, const Digest& dynamic_hash);
   Result<StateDocument> load_state(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) const;
-  // These are in publish.cc: what must be written to list an instance, by how many bytes that makes the database grow, and the
-  // writing itself, under the database's lock.
-  struct Listed;
-  // The files of images, by their names. They are made when they are first needed.
-  using ImageFiles = std::map<std::string, ByteVector>;
-  Result<Listed> prepare_listing(const Recording& recording, ImageFiles& images);
-  // Add to `listed` what of the IR and of the JSON, and which images, must be written. `document` becomes what is to be written.
-  void list_code(KernelDocument& document, bool is_new, const Recording& recording, Listed& listed);
-  void list_images(const KernelRecord& kernel, const Recording& recording, ImageFiles& images, Listed& listed);
-  uint64_t growth_of(const Listed& listed, const Recording& recording, const ImageFiles& images) const;
-  Status list_instance(const Recording& recording, ImageFiles& images, uint64_t& written);
   // These are in clean.cc. Both need the locks for removal: says to all who have the database open that files go; and makes these
   // all instances that the kernel has, and removes the kernel's file if there are none.
   Status begin_removal();
   Status unlist(const KernelDocument& rest);
-  enum class Change { compare, write };
-  Result<bool> change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes, const ChangeInstance& change,
-                      Change what);
+  // What a change of a kernel's instances comes to.
+  struct Changed {
+    KernelDocument document;  // with the instances as they are to be, if it is of version 1
+    InstanceList::Lines lines;
+    Status missing;  // not_found: an instance that was to be changed is not there
+  };
+  Result<Changed> find_changes(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
+                               const ChangeInstance& change);
+  // Under the database's lock.
+  Status write_changes(std::vector<Changed> all);
 
   const Path directory;
   FileSystem& files;

@@ -74,11 +74,46 @@ TEST(Database, HowOftenAShapeRanMayComeLater) {
   const KernelRecord kernel = sample_kernel();
   const Digest one = *publish_sample(*database, kernel, sample_memory(1, 300)),
                two = *publish_sample(*database, kernel, sample_memory(2, 300));
-  ASSERT_TRUE(database->set_shape_launches(kernel.static_hash, {{one, {7, std::nullopt}}, {two, {9, 1.5}}}).ok());
+  ASSERT_TRUE(database->set_shape_launches({{kernel.static_hash, {{one, {7, std::nullopt}}, {two, {9, 1.5}}}}}).ok());
   auto other = Database::open(directory.path());
   EXPECT_EQ(other->load_instance(kernel.static_hash, one)->instance.shape_launches, (ShapeLaunches{7, std::nullopt}));
   EXPECT_EQ(other->load_instance(kernel.static_hash, two)->instance.shape_launches, (ShapeLaunches{9, 1.5}));
-  EXPECT_EQ(database->set_shape_launches(kernel.static_hash, {{Digest{}, {1, {}}}}).code(), Code::not_found);
+  EXPECT_EQ(database->set_shape_launches({{kernel.static_hash, {{Digest{}, {1, {}}}}}}).code(), Code::not_found);
+}
+
+// A kernel whose file is damaged, and an instance that is not there, leave the others to be changed.
+TEST(Database, HowOftenShapesOfSeveralKernelsRanComesTogether) {
+  TemporaryDirectory directory;
+  std::map<std::string, int> done;
+  auto counting = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+    return ++done[std::string(operation)], Status();
+  });
+  auto database = Database::create(directory.path(), *counting);
+  Database::LaunchesOfKernels launches;
+  for (uint32_t i = 0; i < 6; ++i) {
+    const KernelRecord kernel = sample_kernel("kernel " + std::to_string(i % 3));
+    const auto dynamic = publish_sample(*database, kernel, sample_memory(i, 300));
+    launches[kernel.static_hash][*dynamic] = {i + 1, std::nullopt};
+  }
+  done.clear();
+  ASSERT_TRUE(database->set_shape_launches(launches).ok());
+  EXPECT_EQ(done["lock"], 1);
+  EXPECT_EQ(done["sync"], 6) << "twice for each list";
+  done.clear();
+  ASSERT_TRUE(database->set_shape_launches(launches).ok());
+  EXPECT_EQ(done["lock"] + done["write"] + done["sync"], 0) << "nothing has changed";
+  const auto expect_launches = [&](const Digest& static_hash) {
+    for (const auto& [hash, of_shape] : launches.at(static_hash))
+      EXPECT_EQ(Database::open(directory.path())->load_instance(static_hash, hash)->instance.shape_launches, of_shape);
+  };
+  for (const auto& [static_hash, ignored] : launches) expect_launches(static_hash);
+
+  const Digest damaged = launches.begin()->first, other = launches.rbegin()->first;
+  std::ofstream(directory.path() / kernel_file_name(damaged), std::ios::trunc) << "{";
+  for (auto& [static_hash, of_kernel] : launches)
+    for (auto& [hash, of_shape] : of_kernel) of_shape.count += 100;
+  EXPECT_EQ(database->set_shape_launches(launches).code(), Code::corrupt);
+  expect_launches(other);
 }
 
 // Also of several instances at once: each is found again where it was written, and those that are written next.

@@ -155,44 +155,94 @@ std::optional<Digest> InstanceList::name_of(const Digest& dynamic_hash) const {
 }
 
 Result<std::optional<InstanceRecord>> InstanceList::find(const Digest& dynamic_hash) const {
-  Place place;
+  MNEME_ASSIGN(auto found, find_all({&dynamic_hash, 1}));
+  return std::move(found[0]);
+}
+
+Result<std::vector<std::optional<InstanceRecord>>> InstanceList::find_all(std::span<const Digest> dynamic_hashes) const {
+  std::vector<std::optional<Place>> places;
   {
     std::lock_guard lock(mutex_);
-    auto found = places_.find(dynamic_hash);
-    if (const auto trimmed = trimmed_.find(dynamic_hash); found == places_.end() && trimmed != trimmed_.end())
-      found = places_.find(trimmed->second);
-    if (found == places_.end()) return std::optional<InstanceRecord>();
-    place = found->second;
+    for (const Digest& dynamic_hash : dynamic_hashes) {
+      auto found = places_.find(dynamic_hash);
+      if (const auto trimmed = trimmed_.find(dynamic_hash); found == places_.end() && trimmed != trimmed_.end())
+        found = places_.find(trimmed->second);
+      places.push_back(found == places_.end() ? std::nullopt : std::optional(found->second));
+    }
   }
-  MNEME_ASSIGN(auto file, files_.open(path_));
-  std::string line(place.size, '\0');
-  MNEME_TRY(file->read(place.offset, std::as_writable_bytes(std::span(line))));
-  MNEME_ASSIGN(InstanceRecord instance, decode_instance(line, kernel_, path_.string(), place.offset));
-  return std::optional(std::move(instance));
+  std::unique_ptr<ReadableFile> file;
+  std::vector<std::optional<InstanceRecord>> instances;
+  for (const std::optional<Place>& place : places) {
+    std::optional<InstanceRecord>& instance = instances.emplace_back();
+    if (!place) continue;
+    if (!file) {
+      MNEME_ASSIGN(file, files_.open(path_));
+    }
+    std::string line(place->size, '\0');
+    MNEME_TRY(file->read(place->offset, std::as_writable_bytes(std::span(line))));
+    MNEME_ASSIGN(instance, decode_instance(line, kernel_, path_.string(), place->offset));
+  }
+  return instances;
 }
 
 Status InstanceList::append(const std::vector<InstanceRecord>& instances) {
   if (instances.empty()) return {};
+  MNEME_ASSIGN(const Addition addition, write_lines(instances));
+  MNEME_TRY(addition.file->sync());
+  MNEME_TRY(count_lines(addition, instances));
+  return addition.file->sync();
+}
+
+std::vector<Status> InstanceList::append_all(FileSystem& files, std::span<const Lines> all) {
+  std::vector<Status> statuses(all.size());
+  std::vector<Addition> additions(all.size());
+  const auto sync = [&] {
+    std::vector<UnsyncedFile*> unsynced;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (statuses[i].ok() && additions[i].file) unsynced.push_back(additions[i].file.get()), places.push_back(i);
+    const std::vector<Status> synced = files.sync_all(unsynced);
+    for (size_t i = 0; i < places.size(); ++i) statuses[places[i]] = synced[i];
+  };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].instances.empty()) continue;
+    auto addition = all[i].list->write_lines(all[i].instances);
+    statuses[i] = addition.status();
+    if (addition.ok()) additions[i] = std::move(*addition);
+  }
+  sync();
+  for (size_t i = 0; i < all.size(); ++i)
+    if (statuses[i].ok() && additions[i].file) statuses[i] = all[i].list->count_lines(additions[i], all[i].instances);
+  sync();
+  return statuses;
+}
+
+Result<InstanceList::Addition> InstanceList::write_lines(const std::vector<InstanceRecord>& instances) {
   std::lock_guard lock(mutex_);
+  Addition addition{nullptr, {}, header_};
   std::string lines;
-  std::unordered_map<Digest, Place> added;
   for (const InstanceRecord& instance : instances) {
     const std::string line = encode_instance(instance);
-    added[instance.dynamic_hash] = {header_.bytes + lines.size(), line.size() - 1};
+    addition.places.push_back({header_.bytes + lines.size(), line.size() - 1});
     lines += line;
   }
-  InstanceListHeader header = header_;
-  header.bytes += lines.size();
-  header.lines += instances.size();
-  header.version = std::max(header.version, version_for(instances));
-  MNEME_ASSIGN(auto file, files_.open_to_change(path_));
-  MNEME_TRY(file->write(header_.bytes, bytes_of(lines)));
-  MNEME_TRY(file->sync());
-  MNEME_TRY(file->write(0, bytes_of(encode_list_header(header))));
-  MNEME_TRY(file->sync());
-  header_ = header;
-  for (const auto& [hash, place] : added) places_[hash] = place;
-  for (const InstanceRecord& instance : instances) note_trimmed(instance);
+  addition.header.bytes += lines.size();
+  addition.header.lines += instances.size();
+  addition.header.version = std::max(header_.version, version_for(instances));
+  MNEME_ASSIGN(addition.file, files_.open_to_change(path_));
+  MNEME_TRY(addition.file->write(header_.bytes, bytes_of(lines)));
+  return addition;
+}
+
+// Once the lines are on the disk: it may keep the later of two writes and lose the earlier.
+Status InstanceList::count_lines(const Addition& addition, const std::vector<InstanceRecord>& instances) {
+  std::lock_guard lock(mutex_);
+  MNEME_TRY(addition.file->write(0, bytes_of(encode_list_header(addition.header))));
+  header_ = addition.header;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    places_[instances[i].dynamic_hash] = addition.places[i];
+    note_trimmed(instances[i]);
+  }
   return {};
 }
 

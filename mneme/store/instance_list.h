@@ -7,8 +7,10 @@
 // Thread-safe. Failures: not_found (no such file), corrupt (names the file and the offset), io.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,9 +43,18 @@ class InstanceList {
   std::optional<Digest> name_of(const Digest& dynamic_hash) const;
   // Nothing when there is no such instance.
   Result<std::optional<InstanceRecord>> find(const Digest& dynamic_hash) const;
+  // The same of several, for which the file is opened once.
+  Result<std::vector<std::optional<InstanceRecord>>> find_all(std::span<const Digest> dynamic_hashes) const;
 
   // Adds a line for each instance. The caller must hold the database's lock, and must have called refresh() since it took it.
   Status append(const std::vector<InstanceRecord>& instances);
+
+  // The same of several lists. The disk is waited for as if it were one. A status for each.
+  struct Lines {
+    std::shared_ptr<InstanceList> list;
+    std::vector<InstanceRecord> instances;
+  };
+  static std::vector<Status> append_all(FileSystem& files, std::span<const Lines> all);
 
  private:
   struct Place {
@@ -54,6 +65,14 @@ class InstanceList {
     InstanceListHeader header;
     std::string lines;  // from the offset that was asked for to the end of what counts
   };
+  // What has been written behind the lines that count.
+  struct Addition {
+    std::unique_ptr<ChangeableFile> file;
+    std::vector<Place> places;
+    InstanceListHeader header;  // with these lines
+  };
+  Result<Addition> write_lines(const std::vector<InstanceRecord>& instances);
+  Status count_lines(const Addition& addition, const std::vector<InstanceRecord>& instances);
   Result<Part> read_from(uint64_t offset) const;
   Result<Part> try_read_from(uint64_t offset) const;
   Status read_new();                                  // under the mutex

@@ -15,18 +15,23 @@ constexpr size_t kPagesPerThread = 32;
 
 }  // namespace
 
-const PageStore::Pack* PageStore::load(const std::string& name) {
-  auto pack = std::make_unique<Pack>();
-  pack->name = *pack_of_file(name);
-  pack->path = directory_ / name;
+void PageStore::load(const std::string& name) {
+  const Path path = directory_ / name;
   auto read = [&]() -> Result<std::vector<PackedPage>> {
-    MNEME_ASSIGN(auto file, files_.open(pack->path));
-    return read_pack(*file, pack->path.string());
+    MNEME_ASSIGN(auto file, files_.open(path));
+    return read_pack(*file, path.string());
   };
   auto pages = read();
-  if (!pages.ok()) return damaged_[name] = pages.status(), nullptr;
-  damaged_.erase(name);
-  pack->pages = std::move(*pages);
+  if (pages.ok())
+    insert(*pack_of_file(name), std::move(*pages));
+  else
+    damaged_[name] = pages.status();
+}
+
+const PageStore::Pack* PageStore::insert(const Digest& name, std::vector<PackedPage> pages) {
+  const std::string file = pack_file_name(name);
+  damaged_.erase(file);
+  auto pack = std::make_unique<Pack>(Pack{name, directory_ / file, std::move(pages)});
   for (uint32_t i = 0; i < pack->pages.size(); ++i) {
     const Place place{pack.get(), i};
     if (!places_.try_emplace(pack->pages[i].digest, place).second) others_.emplace(pack->pages[i].digest, place);
@@ -64,12 +69,10 @@ void PageStore::look_for_others() {
   refresh();
 }
 
-void PageStore::add(const Digest& name) {
-  const std::string file = pack_file_name(name);
+void PageStore::add(const Digest& name, std::vector<PackedPage> pages) {
   std::unique_lock lock(mutex_);
-  known_.insert(file);
-  const Pack* pack = load(file);
-  if (!pack) return;
+  known_.insert(pack_file_name(name));
+  const Pack* pack = insert(name, std::move(pages));
   // Before those that may be damaged.
   for (uint32_t i = 0; i < pack->pages.size(); ++i) places_[pack->pages[i].digest] = {pack, i, true};
 }

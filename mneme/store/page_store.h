@@ -46,8 +46,9 @@ class PageStore {
   Status read(std::span<const PageRequest> requests);
   // One page as it is stored; its content is checked as read() does.
   Result<StoredPage> read_stored(const Digest& digest, Bytes size);
-  // Takes in a pack that this process has just put into the directory, perhaps in place of a damaged one of the same name.
-  void add(const Digest& name);
+  // Takes in a pack of these pages that this process has just put into the directory, perhaps in place of a damaged one of the
+  // same name.
+  void add(const Digest& name, std::vector<PackedPage> pages);
 
  private:
   struct Pack {
@@ -61,8 +62,9 @@ class PageStore {
     bool whole = false;  // has been read, or written by this process
   };
 
-  const Pack* load(const std::string& name);  // under the lock; null where it is damaged
-  Status missing(const Digest& page) const;   // under the lock
+  void load(const std::string& name);  // under the lock, as the next one
+  const Pack* insert(const Digest& name, std::vector<PackedPage> pages);
+  Status missing(const Digest& page) const;  // under the lock
   Result<Place> locate(const Digest& digest);
   Status read_some(std::span<const PageRequest> requests);
   Status read_elsewhere(const PageRequest& request, Place damaged, const Status& status);

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <new>
-#include <set>
-#include <unordered_set>
+#include <utility>
 
 namespace mneme {
 namespace {
@@ -111,6 +110,10 @@ Status PageWriter::wait_for(const uint64_t& pending, WriterThreads::Order upto) 
 
 Status PageWriter::wait() { return wait_for(put_, WriterThreads::Order::first); }
 Status PageWriter::settle() { return wait_for(kept_, WriterThreads::Order::later); }
+bool PageWriter::is_settled() const {
+  std::lock_guard lock(mutex_);
+  return put_ == 0 && kept_ == 0;
+}
 
 // Claimed first, and looked for then: of several threads with the same content one looks, and stores it where what is there is
 // damaged.
@@ -190,46 +193,53 @@ Status PageWriter::append(ByteSpan stored, std::vector<PackedPage> pages) {
 }
 
 Status PageWriter::finish() {
-  MNEME_TRY(settle());
-  if (!pack_) return {};
-  Digest name;
-  ByteVector tail = pack_tail(pages_, name);
-  MNEME_TRY(pack_->append(tail));
-  MNEME_TRY(pack_->sync());
-  // Closed, and so unlocked, once the temporary name is gone.
-  MNEME_TRY(files_.rename(path_, store_.directory() / pack_file_name(name)));
-  MNEME_TRY(std::exchange(pack_, nullptr)->close());
+  MNEME_TRY(end_pack());
+  if (pages_.empty()) return {};
+  if (pack_) {
+    MNEME_TRY(pack_->sync());
+    MNEME_TRY(name_pack());
+  }
   MNEME_TRY(files_.sync_directory(store_.directory()));
-  written_ += tail.size() + pack_header().size();
-  store_.add(name);
+  join_store();
   return {};
+}
+
+Status PageWriter::end_pack() {
+  MNEME_TRY(settle());
+  if (!pack_ || name_) return {};
+  Digest name;
+  const ByteVector tail = pack_tail(pages_, name);
+  if (Status appended = pack_->append(tail); !appended.ok()) {
+    std::lock_guard lock(mutex_);
+    return status_ = appended;  // half an end may be there: no other one is put behind it
+  }
+  name_ = name;
+  written_ += tail.size() + pack_header().size();
+  return {};
+}
+
+// Closed, and so unlocked, once the temporary name is gone.
+Status PageWriter::name_pack() {
+  if (!pack_) return {};
+  MNEME_TRY(files_.rename(path_, store_.directory() / pack_file_name(*name_)));
+  return std::exchange(pack_, nullptr)->close();
+}
+
+void PageWriter::join_store() {
+  if (name_ && !pages_.empty()) store_.add(*name_, std::exchange(pages_, {}));
 }
 
 Bytes PageWriter::written() const { return Bytes(written_); }
 
 Bytes PageWriter::finished_size() const {
-  if (!pack_) return written();
+  if (!pack_ || name_) return written();
   Digest ignored;
   return written() + Bytes(pack_header().size() + pack_tail(pages_, ignored).size());
 }
 
-Result<std::vector<Digest>> PageWriter::packs_of(const MemoryState& state) const {
-  Digest own;
-  if (pack_) pack_tail(pages_, own);
-  std::unordered_set<Digest> in_own;
-  for (const PackedPage& page : pages_) in_own.insert(page.digest);
-  std::vector<Digest> others;
-  bool some_in_own = false;
-  for (const Region& region : state.regions)
-    for (const Digest& page : region.pages) {
-      if (in_own.contains(page))
-        some_in_own = true;
-      else
-        others.push_back(page);
-    }
-  MNEME_ASSIGN(std::set<Digest> packs, store_.packs_of(others));
-  if (some_in_own) packs.insert(own);
-  return std::vector<Digest>(packs.begin(), packs.end());
+void PageWriter::add_pages_to(std::unordered_map<Digest, Digest>& packs) const {
+  if (!name_) return;
+  for (const PackedPage& page : pages_) packs.try_emplace(page.digest, *name_);
 }
 
 bool PageWriter::over_limit() const {

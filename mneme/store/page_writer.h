@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "mneme/base/file_system.h"
@@ -24,15 +26,22 @@ class PageWriter {
   Status wait();
   // Waits until every page is stored.
   Status settle();
+  bool is_settled() const;  // whether settle() would not wait
   // Settles, and makes the pack part of the store. There is no pack if the store had every page already.
   Status finish();
+
+  // finish() in steps, between which several writers' packs are synced together: settles, and ends the pack; what is to be synced
+  // then, null where there is no pack; gives the pack its name; and makes it part of the store, once its folder was synced.
+  Status end_pack();
+  UnsyncedFile* unsynced() const { return pack_.get(); }
+  Status name_pack();
+  void join_store();
 
   Bytes written() const;
   // How many bytes finish() will have written in all. To be called after settle().
   Bytes finished_size() const;
-  // The packs that will hold the pages of a memory state after finish(). To be called after settle(). unavailable: a page is in
-  // none.
-  Result<std::vector<Digest>> packs_of(const MemoryState& state) const;
+  // Adds the pages of the pack, with its name. To be called after end_pack().
+  void add_pages_to(std::unordered_map<Digest, Digest>& packs) const;
   bool over_limit() const;
 
  private:
@@ -72,8 +81,9 @@ class PageWriter {
 
   std::mutex pack_mutex_;  // over the pack; never taken under mutex_
   Path path_;
-  std::unique_ptr<WritableFile> pack_;
-  std::vector<PackedPage> pages_;
+  std::unique_ptr<WritableFile> pack_;  // null once it has its name
+  std::optional<Digest> name_;          // once the pack has its end
+  std::vector<PackedPage> pages_;       // until it is part of the store
   uint64_t end_ = 0;
   std::atomic<uint64_t> written_ = 0;
 };

@@ -8,7 +8,8 @@
 //   publication->commit(recording);   // pages, states, code, list, the kernel's JSON; each file whole or not at all
 //
 // A publication that is destroyed without commit() leaves nothing behind. To be used by one thread at a time, which
-// may be another one than before: the one that put the pages need not wait for their digests, nor for the files.
+// may be another one than before: the one that put the pages need not wait for their digests, nor for the files. Several are
+// committed together by a CommitGroup.
 #pragma once
 
 #include <memory>
@@ -64,6 +65,8 @@ class Publication {
   virtual Status put(PageBatch batch) = 0;
   // Waits until every digest is filled in.
   virtual Status wait() = 0;
+  // Whether the threads are done with all pages, so that neither wait() nor commit() waits for them.
+  virtual bool is_settled() const = 0;
   // Publishes the instance. One that exists already, because another process has published it, is not listed again; only its
   // annotations are replaced where they differ. unavailable: a page is not stored, since the publication that was to store it has
   // failed, or nobody has put it. invalid_argument: `images` does not have one element for each of the kernel's

@@ -88,7 +88,7 @@ TEST_F(Trim, ItIsFoundByTheHashThatItWasRecordedWith) {
   EXPECT_EQ(open().load_instance(kernel_.static_hash, old_)->instance, next.instance);
   EXPECT_TRUE(open().check_instance(kernel_.static_hash, old_).ok());
   ASSERT_TRUE(database.set_recorded_times(kernel_.static_hash, {{old_, RecordedTime{"steady_clock", 7.0, 0, 0, 0}}}).ok());
-  ASSERT_TRUE(database.set_shape_launches(kernel_.static_hash, {{old_, ShapeLaunches{3, std::nullopt}}}).ok());
+  ASSERT_TRUE(database.set_shape_launches({{kernel_.static_hash, {{old_, ShapeLaunches{3, std::nullopt}}}}}).ok());
   EXPECT_EQ(open().load_instance(kernel_.static_hash, old_)->instance.shape_launches->count, 3u);
   EXPECT_EQ(whole().size(), 2u);
 }

@@ -7,39 +7,10 @@
 #include <future>
 
 #include "mneme/base/processors.h"
-#include "mneme/store/testing/store_testing.h"
+#include "mneme/store/testing/lent.h"
 
 namespace mneme {
 namespace {
-
-PageBatch lent(PageBatch batch) {
-  batch.lent = true;
-  return batch;
-}
-
-// One instance whose pages are lent, up to its commit.
-struct Lent {
-  Lent(Database& database, const std::shared_ptr<WriterThreads>& writers, const SampleMemory& memory)
-      : before(sample_region(memory)), after(sample_region(memory)) {
-    PublicationOptions options;
-    options.writers = writers;
-    publication = std::move(*database.begin_publication(options));
-    status = publication->put(lent(batch_of(memory.before, before)));
-    if (status.ok()) status = publication->put(lent(batch_of(memory.after, after)));
-    if (status.ok()) status = publication->wait();
-  }
-  Status commit(const KernelRecord& kernel) {
-    MNEME_TRY(status);
-    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {{before}}, {{after}}, {}};
-    recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue, kernel.level);
-    instance = recording.instance.dynamic_hash;
-    return publication->commit(recording);
-  }
-  Region before, after;
-  std::unique_ptr<Publication> publication;
-  Status status;
-  Digest instance;
-};
 
 TEST(WriterThreads, WhatTheProgramWaitsForComesFirst) {
   WriterThreads threads(1);

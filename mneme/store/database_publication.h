@@ -1,0 +1,40 @@
+// What a CommitGroup sees of a publication. Not for other rooms.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "mneme/store/database_impl.h"
+#include "mneme/store/page_writer.h"
+
+namespace mneme {
+
+class DatabasePublication final : public Publication {
+ public:
+  DatabasePublication(Database::Impl& database, const PublicationOptions& options, std::unique_ptr<FileLock> use)
+      : database_(database), use_(std::move(use)), limit_(options.limit), writer_(database.store, database.files, options) {}
+
+  Status put(PageBatch batch) override { return writer_.put(std::move(batch)); }
+  Status wait() override { return writer_.wait(); }
+  bool is_settled() const override { return writer_.is_settled(); }
+  Status commit(const Recording& recording) override;
+  Status keep_pages() override { return writer_.finish(); }
+  Bytes written() const override { return writer_.written() + Bytes(written_); }
+  bool over_limit() const override { return over_limit_ || writer_.over_limit(); }
+
+  PageWriter& writer() { return writer_; }
+  Bytes limit() const { return limit_; }
+  void set_over_limit() { over_limit_ = true; }
+  void add_written(uint64_t bytes) { written_ += bytes; }
+
+ private:
+  Database::Impl& database_;
+  const std::unique_ptr<FileLock> use_;  // what it has found in the database stays there
+  const Bytes limit_;
+  PageWriter writer_;
+  bool over_limit_ = false;
+  uint64_t written_ = 0;
+};
+
+}  // namespace mneme
