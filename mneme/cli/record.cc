@@ -58,7 +58,10 @@ class RecordCommand : public Command {
            "or all")
         ->type_name("LIST")
         ->capture_default_str();
-    app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(1))->capture_default_str();
+    app.add_option("--max", options_.max, "launches of each kernel to record, or all")
+        ->transform(whole_number_or_all(1))
+        ->type_name("N")
+        ->capture_default_str();
     app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")
         ->check(whole_number(0))
         ->capture_default_str();

@@ -55,6 +55,10 @@ contains err "not recorded: 36 launches: the launch sees more memory than allowe
 expect 0 record -rdb fits --max-launch-bytes 1M --max 1 -- ./app
 expect_instances fits "" 3
 
+expect 0 record -rdb all --kernels idle --max all -- ./app
+same_output
+expect_instances all idle 12
+
 # Of each kind one; what is the same does not count for --max.
 expect 0 record -rdb shape --kernels idle --distinct shape --max 8 -- ./app
 expect_instances shape idle 3

@@ -44,7 +44,7 @@ for option in --max --skip --max-bytes -vass; do
 done
 expect 64 mneme record -rdb '' -- ./app
 expect 64 mneme record -rdb db --max 0 -- ./app
-contains err "--max: '0' is not a whole number from 1"
+contains err "--max: '0' is not a whole number from 1, nor all"
 expect 64 mneme cache --clear=3
 contains err "--clear takes no value, and is given '3'"
 expect 64 mneme replay db --run-timeout nan

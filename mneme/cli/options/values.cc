@@ -57,6 +57,14 @@ CLI::Validator whole_number(uint64_t least, uint64_t most) {
   });
 }
 
+CLI::Validator whole_number_or_all(uint64_t least) {
+  return validator([=](std::string& text) {
+    if (text == "all") return text = std::to_string(kNoLimit), std::string();
+    const std::string refusal = whole_number(least)(text);
+    return refusal.empty() ? refusal : refusal + ", nor all";
+  });
+}
+
 CLI::Validator number(double least, double most, const std::string& unit) {
   return validator([=](std::string& text) {
     auto value = parse<double>(text);

@@ -16,6 +16,16 @@ TEST(Values, WholeNumbers) {
   EXPECT_EQ(judged(whole_number(0), "-1"), "'-1' is not a whole number from 0");
 }
 
+TEST(Values, WholeNumbersOrAll) {
+  for (auto [text, value] : {std::pair("1", "1"), {"10000", "10000"}, {"all", "18446744073709551615"}}) {
+    std::string taken = text;
+    EXPECT_EQ(whole_number_or_all(1)(taken), "") << text;
+    EXPECT_EQ(taken, value);
+  }
+  for (const char* wrong : {"0", "-1", "", "ALL", "al", "all "})
+    EXPECT_EQ(judged(whole_number_or_all(1), wrong), std::string("'") + wrong + "' is not a whole number from 1, nor all");
+}
+
 TEST(Values, Numbers) {
   EXPECT_EQ(judged(number(0.5, 2, "GiB"), "1.5"), "");
   for (const char* wrong : {"0.4", "3", "abc", "nan", "-1", ""})
