@@ -5,7 +5,7 @@
 # What is exported is the namespace mneme (mneme.map): these rooms are compiled with default visibility. They are also part of what is
 # loaded into users' programs, which hides them again when it is linked (--exclude-libs).
 set(api_rooms base process snapshot tuned store device memory measure ir verify compile exported replay pool sweep deploy reproducer)
-set(library_rooms ${api_rooms} runtime cpu/run cpu/ptx cpu/lower)  # the command needs `runtime` too
+set(library_rooms ${api_rooms} runtime cpu/run cpu/ptx cpu/lower cpu/lower/nvptx cpu/lower/amdgcn)  # the command needs `runtime` too
 
 set(objects)
 get_property(rooms GLOBAL PROPERTY MNEME_ROOMS)

@@ -14,6 +14,7 @@
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/stages.h"
 #include "mneme/cpu/lower/device_functions.h"
+#include "mneme/cpu/lower/dialect.h"
 #include "mneme/cpu/lower/gpu_arithmetic.h"
 #include "mneme/cpu/lower/host_code.h"
 #include "mneme/cpu/lower/instruction_count.h"
@@ -36,22 +37,7 @@ constexpr char kHostPipeline[] = "default<O2>";
 std::string device_architecture(const llvm::Module& module) {
   for (const llvm::Function& function : module)
     if (function.hasFnAttribute("target-cpu")) return function.getFnAttribute("target-cpu").getValueAsString().str();
-  return "sm_90";
-}
-
-uint32_t launch_bound(const llvm::Function& kernel) {
-  // "nvvm.maxntid"="256" or "16,16,1"
-  uint64_t threads = 1;
-  llvm::StringRef text = kernel.getFnAttribute("nvvm.maxntid").getValueAsString();
-  if (text.empty()) return 0;
-  llvm::SmallVector<llvm::StringRef, 3> extents;
-  text.split(extents, ',');
-  for (llvm::StringRef extent : extents) {
-    uint64_t value = 0;
-    if (extent.trim().getAsInteger(10, value)) return 0;
-    threads *= value;
-  }
-  return threads > UINT32_MAX ? 0 : static_cast<uint32_t>(threads);
+  return dialect_of(module).default_architecture;
 }
 
 // The bytes that bound globals begin with, kept before their uses become addresses.
@@ -133,9 +119,12 @@ class CpuCompilation final : public Compilation {
 
  private:
   Status check(const llvm::Module& module) override {
-    if (!module.getTargetTriple().isNVPTX())
-      return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
+    const Dialect* dialect = find_dialect(module.getTargetTriple());
+    if (!dialect)
+      return error(Code::unsupported,
+                   "lowering to the CPU: the module is for '{}'; only code for NVIDIA and AMD GPUs can be lowered",
                    module.getTargetTriple().str());
+    if (dialect->check) MNEME_TRY(dialect->check(module));
     if (!last()) MNEME_TRY(check_processor(options().codegen));
     return refuse_own_names(module);
   }
@@ -202,6 +191,8 @@ class CpuCompilation final : public Compilation {
   }
 
   static Status lower(llvm::Module& module, std::vector<KernelEntry>& entries) {
+    const Dialect& dialect = dialect_of(module);
+    if (dialect.begin) MNEME_TRY(dialect.begin(module));
     MNEME_TRY(refuse_host_code(module));
     drop_device_assumptions(module);
     std::vector<std::pair<std::string, KernelEntry>> kernels;
@@ -210,7 +201,8 @@ class CpuCompilation final : public Compilation {
         KernelEntry entry;
         entry.name = function.getName().str();
         entry.parameters = kernel_parameters(function);
-        entry.max_threads = launch_bound(function);
+        entry.max_threads = dialect.launch_bound(function);
+        entry.warp_size = dialect.warp_size(function);
         kernels.push_back({entry.name, entry});
       }
     mark_lockstep(module);
@@ -227,7 +219,11 @@ class CpuCompilation final : public Compilation {
       entry.static_shared_bytes = shared.static_bytes[entry.body];
       entry.shared_alignment = shared.alignments[entry.body];
     }
-    wrap_shared_indices(module);
+    if (dialect.fit_pointers) {
+      MNEME_TRY(dialect.fit_pointers(module));
+    } else {
+      wrap_shared_indices(module);
+    }
     lower_shared_memory(module, shared);
     MNEME_TRY(lower_device_code(module));
     for (auto& [name, entry] : kernels) {

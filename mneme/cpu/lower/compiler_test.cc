@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 
+#include "mneme/cpu/lower/testing/cpu_image_test.h"
 #include "mneme/cpu/run/cpu_device.h"
 #include "mneme/cpu/run/image.h"
 #include "mneme/cpu/run/testing/no_quiet_end.h"
@@ -45,45 +46,9 @@ Result<std::string> emit(std::string_view body, Stage stage, const CompileOption
   return (*compiler)->emit(*module, options, stage);
 }
 
-// An image on the CPU device, and memory that its kernels are given.
-class CpuCompilerTest : public testing::Test {
+class CpuCompilerTest : public CpuImageTest {
  protected:
-  void SetUp() override {
-    auto opened = Device::open(DeviceKind::cpu);
-    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
-    device_ = std::move(*opened);
-    stream_ = std::move(device_->create_stream()).value();
-  }
-
-  void load(std::string_view body, const CompileOptions& options = {}) {
-    auto code = compile(body, options);
-    ASSERT_TRUE(code.ok()) << code.status().to_string();
-    auto loaded = device_->load(code->image);
-    ASSERT_TRUE(loaded.ok()) << loaded.status().to_string();
-    module_ = std::move(*loaded);
-  }
-
-  template <typename... Args>
-  Status run(const std::string& kernel, LaunchShape shape, Args... args) {
-    ByteVector parameters;
-    const auto add = [&](const auto& value) {
-      constexpr size_t alignment = alignof(std::decay_t<decltype(value)>);
-      parameters.resize((parameters.size() + alignment - 1) / alignment * alignment);
-      const auto bytes = std::as_bytes(std::span(&value, 1));
-      parameters.insert(parameters.end(), bytes.begin(), bytes.end());
-    };
-    (add(args), ...);
-    auto found = module_->kernel(kernel);
-    if (!found.ok()) return found.status();
-    if (Status status = stream_->launch(**found, shape, parameters); !status.ok()) return status;
-    return stream_->synchronize();
-  }
-
-  static uint64_t address(const void* memory) { return reinterpret_cast<uint64_t>(memory); }
-
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Module> module_;
+  void load(std::string_view body, const CompileOptions& options = {}) { load_code(compile(body, options)); }
 };
 
 constexpr std::string_view kAdd = R"(
@@ -1244,13 +1209,13 @@ TEST(CpuCompiler, WhatIsNowhereDefinedIsNamed) {
 TEST(CpuCompiler, RefusalsSayWhatIsRefused) {
   EXPECT_EQ(Compiler::create(DeviceKind::cpu, "armv8").status().message(),
             "the CPU device's code is made for x86-64-v3, not for 'armv8'");
-  const std::string amd = "target triple = \"amdgcn-amd-amdhsa\"\n";
-  auto module = ir::Module::parse(std::as_bytes(std::span(amd)), "amd.ll");
+  const std::string other = "target triple = \"spirv64-unknown-unknown\"\n";
+  auto module = ir::Module::parse(std::as_bytes(std::span(other)), "other.ll");
   ASSERT_TRUE(module.ok());
   auto compiler = Compiler::create(DeviceKind::cpu, "x86-64-v3");
   ASSERT_TRUE(compiler.ok());
   EXPECT_EQ((*compiler)->compile(*module, {}).status().message(),
-            "lowering to the CPU: the module is for 'amdgcn-amd-amdhsa'; only code for NVIDIA GPUs can be lowered");
+            "lowering to the CPU: the module is for 'spirv64-unknown-unknown'; only code for NVIDIA and AMD GPUs can be lowered");
 
   CompileOptions options;
   options.passes = "nonsense";

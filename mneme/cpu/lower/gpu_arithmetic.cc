@@ -8,6 +8,8 @@
 #include <llvm/Support/KnownBits.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include "mneme/cpu/lower/dialect.h"
+
 namespace mneme::cpu {
 namespace {
 
@@ -15,11 +17,15 @@ using llvm::Instruction;
 using llvm::Value;
 
 // The shift itself stays, as what is selected where the amount is ordinary.
-void define_shift(llvm::BinaryOperator& shift, const llvm::DataLayout& layout) {
+void define_shift(llvm::BinaryOperator& shift, const llvm::DataLayout& layout, LongShift rule) {
   Value* amount = shift.getOperand(1);
   const unsigned width = shift.getType()->getScalarSizeInBits();
   if (llvm::computeKnownBits(amount, layout).getMaxValue().ult(width)) return;
   llvm::IRBuilder<> builder(&shift);
+  if (rule == LongShift::wraps) {
+    shift.setOperand(1, builder.CreateAnd(amount, llvm::ConstantInt::get(amount->getType(), width - 1)));
+    return;
+  }
   if (shift.getOpcode() == Instruction::AShr) {
     shift.setOperand(
         1, builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, amount, llvm::ConstantInt::get(amount->getType(), width - 1)));
@@ -131,11 +137,12 @@ bool uses_bfloat(llvm::Module& module) {
 
 void define_arithmetic(llvm::Function& function) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  const LongShift rule = dialect_of(*function.getParent()).long_shift;
   for (Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
     switch (instruction.getOpcode()) {
       case Instruction::Shl:
       case Instruction::LShr:
-      case Instruction::AShr: define_shift(llvm::cast<llvm::BinaryOperator>(instruction), layout); break;
+      case Instruction::AShr: define_shift(llvm::cast<llvm::BinaryOperator>(instruction), layout, rule); break;
       case Instruction::UDiv:
       case Instruction::SDiv:
       case Instruction::URem:

@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/Alignment.h>
+#include <llvm/Support/MathExtras.h>
 
 #include "mneme/cpu/run/image.h"
 
@@ -48,8 +49,9 @@ bool only_reads(const llvm::Value& pointer, unsigned depth = 0) {
   return true;
 }
 
+// What no thread writes to: the parameter itself is passed on.
 bool is_grid_constant(const llvm::Argument& argument) {
-  return argument.getParent()->getAttributes().hasParamAttr(argument.getArgNo(), "nvvm.grid_constant");
+  return argument.hasByRefAttr() || argument.getParent()->getAttributes().hasParamAttr(argument.getArgNo(), "nvvm.grid_constant");
 }
 
 // What all threads of a launch get alike: values, and structs that the body only reads. Null for a struct that it may write to,
@@ -70,7 +72,7 @@ llvm::Value* own_copy(llvm::IRBuilder<>& builder, llvm::Value* packed, const Ker
   llvm::Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), packed, parameter.offset);
   llvm::Function* function = builder.GetInsertBlock()->getParent();
   llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
-  llvm::AllocaInst* copy = entry.CreateAlloca(parameter.by_value);
+  llvm::AllocaInst* copy = entry.CreateAlloca(parameter.by_value, 0u);
   copy->setAlignment(std::max(llvm::Align(16), argument.getParamAlign().valueOrOne()));
   builder.CreateMemCpy(copy, copy->getAlign(), at, llvm::Align(1), parameter.size);
   return builder.CreateAddrSpaceCast(copy, argument.getType());
@@ -149,7 +151,7 @@ void make_run_block(KernelEntry& entry) {
   for (auto attribute : {llvm::Attribute::ReadOnly, llvm::Attribute::NoAlias}) entry.entry->addParamAttr(0, attribute);
   const std::vector<llvm::Value*> arguments = common_arguments(builder, entry, packed);
   llvm::StructType* type = thread_type(builder.getContext());
-  llvm::AllocaInst* thread = builder.CreateAlloca(type, nullptr, "thread");
+  llvm::AllocaInst* thread = builder.CreateAlloca(type, 0u, nullptr, "thread");
   builder.CreateStore(llvm::Constant::getNullValue(type), thread);
   builder.CreateStore(block, thread);
   auto field = [&](uint64_t offset, llvm::Value* value) {
@@ -164,8 +166,8 @@ void make_run_block(KernelEntry& entry) {
   field(offsetof(mneme_cpu_thread, index), x.index);
   field(offsetof(mneme_cpu_thread, index) + 4, y.index);
   field(offsetof(mneme_cpu_thread, index) + 8, z.index);
-  field(offsetof(mneme_cpu_thread, lane), builder.CreateAnd(linear, 31));
-  field(offsetof(mneme_cpu_thread, warp), builder.CreateLShr(linear, 5));
+  field(offsetof(mneme_cpu_thread, lane), builder.CreateAnd(linear, entry.warp_size - 1));
+  field(offsetof(mneme_cpu_thread, warp), builder.CreateLShr(linear, llvm::Log2_32(entry.warp_size)));
   call_body(builder, entry, packed, arguments, thread);
   for (const ThreadLoop& loop : {x, y, z}) close_loop(builder, loop);
   builder.CreateRetVoid();
@@ -195,7 +197,9 @@ std::vector<KernelParameter> kernel_parameters(const llvm::Function& kernel) {
   std::vector<KernelParameter> parameters;
   uint64_t offset = 0;
   for (const llvm::Argument& argument : kernel.args()) {
-    llvm::Type* by_value = argument.hasByValAttr() ? argument.getParamByValType() : nullptr;
+    llvm::Type* by_value = argument.hasByValAttr()   ? argument.getParamByValType()
+                           : argument.hasByRefAttr() ? argument.getParamByRefType()
+                                                     : nullptr;
     llvm::Type* type = by_value ? by_value : argument.getType();
     llvm::Align alignment = layout.getABITypeAlign(type);
     if (by_value) alignment = std::max(alignment, argument.getParamAlign().valueOrOne());
@@ -208,8 +212,10 @@ std::vector<KernelParameter> kernel_parameters(const llvm::Function& kernel) {
 }
 
 void make_entry(KernelEntry& entry) {
-  for (size_t i = 0; i < entry.parameters.size(); ++i)
-    entry.body->removeParamAttr(static_cast<unsigned>(i), llvm::Attribute::ByVal);
+  const auto drop = [&](llvm::Attribute::AttrKind kind) {
+    for (size_t i = 0; i < entry.parameters.size(); ++i) entry.body->removeParamAttr(static_cast<unsigned>(i), kind);
+  };
+  drop(llvm::Attribute::ByVal);
   if (entry.mode == RunMode::loop) {
     entry.body->addFnAttr(llvm::Attribute::AlwaysInline);
     entry.body->removeFnAttr(llvm::Attribute::NoInline);
@@ -217,6 +223,7 @@ void make_entry(KernelEntry& entry) {
   } else {
     make_run_thread(entry);
   }
+  drop(llvm::Attribute::ByRef);
 }
 
 void export_kernel(llvm::Module& module, const KernelEntry& entry, uint64_t stack_bytes) {
@@ -234,10 +241,11 @@ void export_kernel(llvm::Module& module, const KernelEntry& entry, uint64_t stac
     auto* array = llvm::ConstantArray::get(llvm::ArrayType::get(places[0]->getType(), places.size()), places);
     parameters = new llvm::GlobalVariable(module, array->getType(), true, llvm::GlobalValue::PrivateLinkage, array);
   }
-  export_constant(module, MNEME_CPU_KERNEL_PREFIX + entry.name,
-                  {word(MNEME_CPU_IMAGE_VERSION), word(loop ? MNEME_CPU_LOOP : MNEME_CPU_FIBERS), wide(param_bytes),
-                   wide(entry.static_shared_bytes), wide(stack_bytes), word(entry.max_threads), word(entry.shared_alignment),
-                   loop ? run : none, loop ? none : run, parameters, wide(entry.parameters.size())});
+  export_constant(
+      module, MNEME_CPU_KERNEL_PREFIX + entry.name,
+      {word(MNEME_CPU_IMAGE_VERSION), word(loop ? MNEME_CPU_LOOP : MNEME_CPU_FIBERS), wide(param_bytes),
+       wide(entry.static_shared_bytes), wide(stack_bytes), word(entry.max_threads), word(entry.shared_alignment),
+       loop ? run : none, loop ? none : run, parameters, wide(entry.parameters.size()), word(entry.warp_size), word(0)});
 }
 
 void export_globals(llvm::Module& module, const std::vector<GlobalEntry>& globals) {

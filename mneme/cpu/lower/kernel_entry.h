@@ -14,11 +14,12 @@ namespace mneme::cpu {
 // How the threads of a block run: enum mneme_cpu_mode.
 enum class RunMode { loop, fibers };
 
-// Where a parameter lies in the packed parameter buffer. By NVPTX's ABI they lie one after another, each aligned.
+// Where a parameter lies in the packed parameter buffer. By the ABIs of NVPTX and AMDGCN they lie one after another, each
+// aligned.
 struct KernelParameter {
   uint64_t offset = 0;
   uint64_t size = 0;
-  llvm::Type* by_value = nullptr;  // of a struct by value, to which the kernel gets a pointer: its type; else null
+  llvm::Type* by_value = nullptr;  // of a struct to which the kernel gets a pointer: its type; else null
 };
 std::vector<KernelParameter> kernel_parameters(const llvm::Function& kernel);
 
@@ -29,7 +30,8 @@ struct KernelEntry {
   std::vector<KernelParameter> parameters;
   uint64_t static_shared_bytes = 0;
   uint64_t shared_alignment = 0;
-  uint32_t max_threads = 0;         // launch bound; 0: none
+  uint32_t max_threads = 0;  // launch bound; 0: none
+  uint32_t warp_size = 32;
   llvm::Function* entry = nullptr;  // run_block or run_thread, made by make_entry
 };
 

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "mneme/cpu/lower/dialect.h"
+
 namespace mneme::cpu {
 namespace {
 
@@ -61,10 +63,11 @@ std::optional<std::string> host_part(const llvm::Function& function) {
   return host_part(static_cast<const llvm::GlobalObject&>(function));
 }
 
-// Intrinsics of processors other than NVIDIA's, and those that show or change where the host's own code stands.
+// Intrinsics of processors other than the dialect's, and those that show or change where the host's own code stands.
 bool is_host_intrinsic(const llvm::Function& function) {
   const llvm::Intrinsic::ID id = function.getIntrinsicID();
-  if (llvm::Intrinsic::isTargetIntrinsic(id)) return !function.getName().starts_with("llvm.nvvm.");
+  if (llvm::Intrinsic::isTargetIntrinsic(id))
+    return !function.getName().starts_with(dialect_of(*function.getParent()).intrinsic_prefix);
   static const llvm::StringSet<> families = {"returnaddress",
                                              "addressofreturnaddress",
                                              "frameaddress",

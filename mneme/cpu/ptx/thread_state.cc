@@ -49,6 +49,8 @@ Value* ThreadState::grid_workspace() {
   return load(block(), offsetof(mneme_cpu_block, grid_workspace), builder_.getPtrTy(), "grid.workspace");
 }
 
+Value* ThreadState::dispatch() { return load(block(), offsetof(mneme_cpu_block, dispatch), builder_.getPtrTy(), "dispatch"); }
+
 Value* ThreadState::shared_pointer(Value* address) {
   Value* base = shared_base();
   Value* low = builder_.CreateTrunc(builder_.CreatePtrToInt(base, builder_.getInt64Ty()), builder_.getInt32Ty());
@@ -75,8 +77,12 @@ Value* ThreadState::call(CpuService service, llvm::ArrayRef<Value*> arguments) {
     case CpuService::match_all:
     case CpuService::reduce:
     case CpuService::active_mask:
+    case CpuService::in_stack:
     case CpuService::vprintf: result = word; break;
     case CpuService::malloc: result = builder_.getPtrTy(); break;
+    case CpuService::wave_ballot:
+    case CpuService::wave_read:
+    case CpuService::wave_push:
     case CpuService::clock:
     case CpuService::global_timer: result = builder_.getInt64Ty(); break;
     case CpuService::assert_fail:
@@ -85,7 +91,7 @@ Value* ThreadState::call(CpuService service, llvm::ArrayRef<Value*> arguments) {
     case CpuService::exit: returns = false; break;
     default: break;
   }
-  static_assert(offsetof(mneme_cpu_services, keep_step) == static_cast<size_t>(CpuService::keep_step) * sizeof(void*));
+  static_assert(offsetof(mneme_cpu_services, in_stack) == static_cast<size_t>(CpuService::in_stack) * sizeof(void*));
   Value* services = load(block(), offsetof(mneme_cpu_block, services), builder_.getPtrTy(), "services");
   Value* function = load(services, static_cast<uint64_t>(service) * sizeof(void*), builder_.getPtrTy(), "service");
   llvm::SmallVector<llvm::Type*, 8> types{builder_.getPtrTy()};

@@ -39,6 +39,11 @@ enum class CpuService {
   surface_read,
   surface_write,
   keep_step,
+  wave_sync,
+  wave_ballot,
+  wave_read,
+  wave_push,
+  in_stack,
 };
 
 class ThreadState {
@@ -61,6 +66,8 @@ class ThreadState {
   // ptr: the start of the block's shared memory; what a cooperative launch shares, or null.
   llvm::Value* shared_base();
   llvm::Value* grid_workspace();
+  // ptr: the launch's struct mneme_cpu_dispatch.
+  llvm::Value* dispatch();
   // ptr: where the shared address `address` (any integer; only its low 32 bits count) lies.
   llvm::Value* shared_pointer(llvm::Value* address);
   // i1: whether the generic pointer (or 64-bit integer) `address` lies in the block's shared memory.

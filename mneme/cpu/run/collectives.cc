@@ -56,7 +56,7 @@ Barrier& arrive(Scheduler& scheduler, Fiber& fiber, uint32_t id, uint32_t thread
   const uint32_t warp = uint32_t{1} << fiber.thread.warp;
   if (expected != 0 && (bar.warps & warp) == 0) {
     bar.warps |= warp;
-    bar.arrived += kWarpSize - static_cast<uint32_t>(std::popcount(block.warps[fiber.thread.warp].live));
+    bar.arrived += block.warp_size - static_cast<uint32_t>(std::popcount(block.warps[fiber.thread.warp].live));
   }
   return bar;
 }
@@ -77,7 +77,7 @@ constexpr uint32_t kind_of(Meet meet, uint32_t mode = 0) { return static_cast<ui
 
 // Calls body(lane) for each bit.
 template <typename Body>
-void for_lanes(uint32_t bits, Body body) {
+void for_lanes(uint64_t bits, Body body) {
   for (; bits != 0; bits &= bits - 1) body(static_cast<uint32_t>(std::countr_zero(bits)));
 }
 
@@ -91,9 +91,14 @@ void complete_shuffle(Meeting& meeting, uint32_t mode) {
   });
 }
 
-uint32_t vote_of(const Meeting& meeting, uint32_t mode) {
-  uint32_t ballot = 0;
-  for_lanes(meeting.arrived, [&](uint32_t lane) { ballot |= (meeting.values[lane] != 0 ? uint32_t{1} : 0) << lane; });
+uint64_t ballot_of(const Meeting& meeting) {
+  uint64_t ballot = 0;
+  for_lanes(meeting.arrived, [&](uint32_t lane) { ballot |= (meeting.values[lane] != 0 ? uint64_t{1} : 0) << lane; });
+  return ballot;
+}
+
+uint64_t vote_of(const Meeting& meeting, uint32_t mode) {
+  const uint64_t ballot = ballot_of(meeting);
   switch (mode) {
     case MNEME_CPU_VOTE_ALL: return ballot == meeting.arrived ? 1 : 0;
     case MNEME_CPU_VOTE_ANY: return ballot != 0 ? 1 : 0;
@@ -124,17 +129,35 @@ uint32_t reduction_of(const Meeting& meeting, uint32_t mode) {
 }
 
 // The lanes whose value is that of `lane`.
-uint32_t matches(const Meeting& meeting, uint32_t lane) {
-  uint32_t equal = 0;
+uint64_t matches(const Meeting& meeting, uint32_t lane) {
+  uint64_t equal = 0;
   for_lanes(meeting.arrived,
-            [&](uint32_t other) { equal |= (meeting.values[other] == meeting.values[lane] ? uint32_t{1} : 0) << other; });
+            [&](uint32_t other) { equal |= (meeting.values[other] == meeting.values[lane] ? uint64_t{1} : 0) << other; });
   return equal;
 }
 
-void give_all(Meeting& meeting, uint32_t lanes, uint32_t result, uint32_t predicate = 0) {
+void give_all(Meeting& meeting, uint64_t lanes, uint64_t result, uint32_t predicate = 0) {
   for_lanes(lanes, [&](uint32_t lane) {
     meeting.fibers[lane]->result = result;
     meeting.fibers[lane]->predicate = predicate;
+  });
+}
+
+void complete_wave_read(Meeting& meeting) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(meeting.arrived));
+  for_lanes(meeting.arrived, [&](uint32_t lane) {
+    const uint32_t source = meeting.lanes[lane] == MNEME_CPU_FIRST_LANE ? first : meeting.lanes[lane];
+    const bool there = source < kLargestWarp && (meeting.arrived >> source & 1) != 0;
+    meeting.fibers[lane]->result = there ? meeting.values[source] : 0;
+    meeting.fibers[lane]->predicate = there ? 1 : 0;
+  });
+}
+
+void complete_wave_push(Meeting& meeting) {
+  give_all(meeting, meeting.arrived, 0);
+  for_lanes(meeting.arrived, [&](uint32_t lane) {
+    const uint32_t target = meeting.lanes[lane];
+    if (target < kLargestWarp && (meeting.arrived >> target & 1) != 0) meeting.fibers[target]->result = meeting.values[lane];
   });
 }
 
@@ -142,13 +165,17 @@ void give_all(Meeting& meeting, uint32_t lanes, uint32_t result, uint32_t predic
 void complete(Scheduler& scheduler, Warp& warp, Meeting& meeting, Fiber* caller) {
   const uint32_t mode = meeting.kind & 0xff;
   switch (static_cast<Meet>(meeting.kind >> 8)) {
-    case Meet::sync: break;
+    case Meet::sync:
+    case Meet::wave_sync: break;
+    case Meet::wave_ballot: give_all(meeting, meeting.arrived, ballot_of(meeting)); break;
+    case Meet::wave_read: complete_wave_read(meeting); break;
+    case Meet::wave_push: complete_wave_push(meeting); break;
     case Meet::shuffle: complete_shuffle(meeting, mode); break;
     case Meet::vote: give_all(meeting, meeting.arrived, vote_of(meeting, mode)); break;
     case Meet::reduce: give_all(meeting, meeting.arrived, reduction_of(meeting, mode)); break;
     case Meet::match_any:
-      for (uint32_t left = meeting.arrived; left != 0;) {
-        const uint32_t equal = matches(meeting, static_cast<uint32_t>(std::countr_zero(left)));
+      for (uint64_t left = meeting.arrived; left != 0;) {
+        const uint64_t equal = matches(meeting, static_cast<uint32_t>(std::countr_zero(left)));
         give_all(meeting, equal, equal);
         left &= ~equal;
       }
@@ -174,20 +201,29 @@ struct Contribution {
   uint32_t clamp = 0;
 };
 
+// What belongs together in a collective: the same mask, kind and, of a wave's, site.
+struct Party {
+  uint64_t mask;
+  uint32_t kind;
+  uint32_t site = 0;
+};
+
 // The thread takes part in a collective and waits for its result, which is then in the fiber.
-void meet(Fiber& fiber, uint32_t mask, uint32_t kind, const Contribution& contribution) {
+void meet(Fiber& fiber, Party party, const Contribution& contribution) {
   Scheduler& scheduler = *fiber.scheduler;
   const uint32_t lane = fiber.thread.lane;
-  const uint32_t bit = uint32_t{1} << lane;
+  const uint64_t bit = uint64_t{1} << lane;
   // A lane that its own mask leaves out: undefined by the ISA, alone by itself here.
-  if ((mask & bit) == 0) mask = bit;
+  if ((party.mask & bit) == 0) party.mask = bit;
   Warp& warp = fiber.block->warps[fiber.thread.warp];
   Meeting* meeting = warp.meetings;
-  while (meeting != nullptr && (meeting->mask != mask || meeting->kind != kind)) meeting = meeting->next;
+  while (meeting != nullptr && (meeting->mask != party.mask || meeting->kind != party.kind || meeting->site != party.site))
+    meeting = meeting->next;
   if (meeting == nullptr) {
     meeting = scheduler.take_meeting();
-    meeting->mask = mask;
-    meeting->kind = kind;
+    meeting->mask = party.mask;
+    meeting->kind = party.kind;
+    meeting->site = party.site;
     meeting->arrived = 0;
     meeting->next = warp.meetings;
     warp.meetings = meeting;
@@ -197,18 +233,45 @@ void meet(Fiber& fiber, uint32_t mask, uint32_t kind, const Contribution& contri
   meeting->values[lane] = contribution.value;
   meeting->lanes[lane] = contribution.lane;
   meeting->clamps[lane] = contribution.clamp;
-  if (meeting->arrived == (mask & warp.live)) return complete(scheduler, warp, *meeting, &fiber);
+  if (meeting->arrived == (party.mask & warp.live)) return complete(scheduler, warp, *meeting, &fiber);
   fiber.wait = Wait::meeting;
-  fiber.mask = mask;
+  fiber.mask = party.mask;
   scheduler.wait();
+}
+
+void meet_wave(Fiber& fiber, Meet meet_as, uint32_t site, const Contribution& contribution) {
+  meet(fiber, {~uint64_t{0}, kind_of(meet_as), site}, contribution);
+}
+
+// The one that is least far in the code; null where no lane waits for others of its wave.
+Meeting* first_wave_meeting(const Warp& warp) {
+  Meeting* first = nullptr;
+  for (Meeting* meeting = warp.meetings; meeting != nullptr; meeting = meeting->next) {
+    if (meeting->kind < kind_of(Meet::wave_sync)) continue;
+    if (first == nullptr || meeting->site < first->site) first = meeting;
+  }
+  return first;
 }
 
 }  // namespace
 
+bool resolve_waves(Scheduler& scheduler, const std::vector<std::unique_ptr<Block>>& blocks) {
+  bool resolved = false;
+  for (const auto& block : blocks) {
+    for (uint32_t warp = 0; warp * block->warp_size < block->threads; ++warp) {
+      Meeting* meeting = first_wave_meeting(block->warps[warp]);
+      if (meeting == nullptr) continue;
+      complete(scheduler, block->warps[warp], *meeting, nullptr);
+      resolved = true;
+    }
+  }
+  return resolved;
+}
+
 void leave_collectives(Scheduler& scheduler, Fiber& fiber) {
   Block& block = *fiber.block;
   Warp& warp = block.warps[fiber.thread.warp];
-  const uint32_t bit = uint32_t{1} << fiber.thread.lane;
+  const uint64_t bit = uint64_t{1} << fiber.thread.lane;
   warp.live &= ~bit;
   for_lanes(block.open_barriers, [&](uint32_t id) {
     Barrier& bar = block.barriers[id];
@@ -269,12 +332,12 @@ uint32_t barrier_reduce(mneme_cpu_thread* thread, uint32_t id, uint32_t threads,
   switch (reduce) {
     case MNEME_CPU_REDUCE_AND: return fiber->predicate;
     case MNEME_CPU_REDUCE_OR: return fiber->result != 0 ? 1 : 0;
-    default: return fiber->result;
+    default: return static_cast<uint32_t>(fiber->result);
   }
 }
 
 void warp_sync(mneme_cpu_thread* thread, uint32_t mask) {
-  if (Fiber* fiber = fiber_of(thread, "a warp barrier")) meet(*fiber, mask, kind_of(Meet::sync), {});
+  if (Fiber* fiber = fiber_of(thread, "a warp barrier")) meet(*fiber, {mask, kind_of(Meet::sync)}, {});
 }
 
 uint32_t shuffle(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c,
@@ -284,23 +347,23 @@ uint32_t shuffle(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_
     if (in_range != nullptr) *in_range = shuffle_source(mode, 0, lane, c).in_range ? 1 : 0;
     return value;
   }
-  meet(*fiber, mask, kind_of(Meet::shuffle, mode), {value, lane, c});
+  meet(*fiber, {mask, kind_of(Meet::shuffle, mode)}, {value, lane, c});
   if (in_range != nullptr) *in_range = fiber->predicate;
-  return fiber->result;
+  return static_cast<uint32_t>(fiber->result);
 }
 
 uint32_t vote(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_t predicate) {
   Fiber* fiber = fiber_of(thread, "a vote");
   if (fiber == nullptr) return mode == MNEME_CPU_VOTE_UNI || predicate != 0 ? 1 : 0;
-  meet(*fiber, mask, kind_of(Meet::vote, mode), {predicate});
-  return fiber->result;
+  meet(*fiber, {mask, kind_of(Meet::vote, mode)}, {predicate});
+  return static_cast<uint32_t>(fiber->result);
 }
 
 uint32_t match_any(mneme_cpu_thread* thread, uint32_t mask, uint64_t value) {
   Fiber* fiber = fiber_of(thread, "a match");
   if (fiber == nullptr) return 1;
-  meet(*fiber, mask, kind_of(Meet::match_any), {value});
-  return fiber->result;
+  meet(*fiber, {mask, kind_of(Meet::match_any)}, {value});
+  return static_cast<uint32_t>(fiber->result);
 }
 
 uint32_t match_all(mneme_cpu_thread* thread, uint32_t mask, uint64_t value, uint32_t* predicate) {
@@ -309,15 +372,52 @@ uint32_t match_all(mneme_cpu_thread* thread, uint32_t mask, uint64_t value, uint
     if (predicate != nullptr) *predicate = 1;
     return 1;
   }
-  meet(*fiber, mask, kind_of(Meet::match_all), {value});
+  meet(*fiber, {mask, kind_of(Meet::match_all)}, {value});
   if (predicate != nullptr) *predicate = fiber->predicate;
-  return fiber->result;
+  return static_cast<uint32_t>(fiber->result);
 }
 
 uint32_t reduce(mneme_cpu_thread* thread, uint32_t mask, uint32_t reduce, uint32_t value) {
   Fiber* fiber = fiber_of(thread, "a reduction");
   if (fiber == nullptr) return value;
-  meet(*fiber, mask, kind_of(Meet::reduce, reduce), {value});
+  meet(*fiber, {mask, kind_of(Meet::reduce, reduce)}, {value});
+  return static_cast<uint32_t>(fiber->result);
+}
+
+void wave_sync(mneme_cpu_thread* thread, uint32_t site) {
+  if (Fiber* fiber = fiber_of(thread, "a wave barrier")) meet_wave(*fiber, Meet::wave_sync, site, {});
+}
+
+uint64_t wave_ballot(mneme_cpu_thread* thread, uint32_t site, uint32_t predicate) {
+  Fiber* fiber = fiber_of(thread, "a ballot");
+  if (fiber == nullptr) return predicate != 0 ? 1 : 0;
+  meet_wave(*fiber, Meet::wave_ballot, site, {predicate});
+  return fiber->result;
+}
+
+uint64_t wave_read(mneme_cpu_thread* thread, uint32_t site, uint64_t value, uint32_t source, uint32_t* there) {
+  Fiber* fiber = fiber_of(thread, "a read of another lane");
+  if (fiber == nullptr) {
+    *there = source == 0 || source == MNEME_CPU_LANE_MUST_BE_THERE || source == MNEME_CPU_FIRST_LANE ? 1 : 0;
+    return *there != 0 ? value : 0;
+  }
+  const bool must_be_there = source != MNEME_CPU_FIRST_LANE && (source & MNEME_CPU_LANE_MUST_BE_THERE) != 0;
+  if (must_be_there) source &= ~MNEME_CPU_LANE_MUST_BE_THERE;
+  meet_wave(*fiber, Meet::wave_read, site, {value, source});
+  *there = fiber->predicate;
+  const uint64_t live = fiber->block->warps[fiber->thread.warp].live;
+  if (must_be_there && *there == 0 && source < kLargestWarp && (live >> source & 1) != 0) {
+    fiber->scheduler->fail(*thread, FaultKind::misuse,
+                           fmt::format("a read of lane {}, which has taken another way: its register is not known", source),
+                           __builtin_return_address(0));
+  }
+  return fiber->result;
+}
+
+uint64_t wave_push(mneme_cpu_thread* thread, uint32_t site, uint64_t value, uint32_t target) {
+  Fiber* fiber = fiber_of(thread, "a value for another lane");
+  if (fiber == nullptr) return target == 0 ? value : 0;
+  meet_wave(*fiber, Meet::wave_push, site, {value, target});
   return fiber->result;
 }
 

@@ -40,7 +40,7 @@ CpuDevice::CpuDevice(unsigned workers) : executor_(workers) {
   properties_.kind = DeviceKind::cpu;
   properties_.name = processor_name();
   properties_.architecture = kArchitecture;
-  properties_.warp_size = kWarpSize;
+  properties_.warp_size = kSmallestWarp;
   properties_.multiprocessors = workers;
   properties_.max_threads_per_block = kMaxThreads;
   properties_.max_shared_memory_per_block = kSharedMemory;

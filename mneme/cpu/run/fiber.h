@@ -25,12 +25,12 @@ struct alignas(64) Fiber {
   Fiber* next = nullptr;                                 // in a queue
   Block* block = nullptr;                                // null: it has no thread
   Scheduler* scheduler = nullptr;
-  uint32_t result = 0;  // what the collective that it waited for gives it
+  uint64_t result = 0;  // what the collective that it waited for gives it
   uint32_t predicate = 0;
   Wait wait = Wait::nothing;
   uint8_t barrier = 0;            // Wait::barrier: its number
   uint16_t arrived_barriers = 0;  // barriers with a valid entry in arrived_phase, a bit each
-  uint32_t mask = 0;              // Wait::meeting: the collective's mask
+  uint64_t mask = 0;              // Wait::meeting: the collective's mask
   const void* site = nullptr;     // Wait::active_mask, Wait::step: the call's return address
   uint32_t arrived_phase[16];     // for each barrier, the phase in which the thread has called barrier_arrive
   std::byte* stack_top = nullptr;

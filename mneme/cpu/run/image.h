@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define MNEME_CPU_IMAGE_VERSION 6u
+#define MNEME_CPU_IMAGE_VERSION 7u
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
@@ -129,8 +129,61 @@ struct mneme_cpu_services {
   void (*surface_write)(struct mneme_cpu_thread*, const struct mneme_cpu_surface_request*, const void* from);
   /* Before a volatile access to `address`: if that is shared memory, the lanes of a warp that do the access do it together. */
   void (*keep_step)(struct mneme_cpu_thread*, const void* address);
-  void* reserved[3];
+  /* Collectives of a wavefront, which have no mask: those lanes take part that come to the same `site`, a number which the
+   * compiler gives, while the others are elsewhere or have ended. Where lanes have taken different ways, those go first that
+   * wait at the least site. */
+  void (*wave_sync)(struct mneme_cpu_thread*, uint32_t site);
+  uint64_t (*wave_ballot)(struct mneme_cpu_thread*, uint32_t site, uint32_t predicate);
+  /* `value` of lane `source`, or of the first that takes part where `source` is MNEME_CPU_FIRST_LANE. *there gets whether that
+   * lane takes part; if it does not, the result is 0. */
+  uint64_t (*wave_read)(struct mneme_cpu_thread*, uint32_t site, uint64_t value, uint32_t source, uint32_t* there);
+  /* Sends `value` to lane `target`; the result is what was sent to the calling lane, by the highest lane of several, or 0. */
+  uint64_t (*wave_push)(struct mneme_cpu_thread*, uint32_t site, uint64_t value, uint32_t target);
+  uint32_t (*in_stack)(struct mneme_cpu_thread*, const void* address); /* whether it lies in the thread's own memory */
+  void* reserved[2];
 };
+
+/* Operands of wave_read: the first lane that takes part; a flag beside a lane's number, which makes it a fault that the lane is
+ * elsewhere in the code, and not only ended. */
+#define MNEME_CPU_FIRST_LANE 0xffffffffu
+#define MNEME_CPU_LANE_MUST_BE_THERE 0x80000000u
+
+/* What AMDGCN code reads of its launch: the dispatch packet of HSA (llvm.amdgcn.dispatch.ptr), and the implicit arguments of code
+ * object versions 5 and 6 (llvm.amdgcn.implicitarg.ptr), as LLVM's "User Guide for AMDGPU Backend" lays them out. */
+struct mneme_cpu_dispatch {
+  uint16_t header;
+  uint16_t dimensions;
+  uint16_t workgroup_size[3];
+  uint16_t reserved0;
+  uint32_t grid_size[3]; /* in work-items */
+  uint32_t private_segment_size;
+  uint32_t group_segment_size;
+  uint64_t kernel_object;
+  const void* kernarg_address;
+  uint64_t reserved1;
+  uint64_t completion_signal;
+
+  uint32_t block_count[3];
+  uint16_t group_size[3];
+  uint16_t remainder[3];
+  uint64_t reserved2[2];
+  uint64_t global_offset[3];
+  uint16_t grid_dimensions;
+  uint16_t reserved3[3];
+  uint64_t printf_buffer;
+  uint64_t hostcall_buffer;
+  uint64_t multigrid_sync;
+  uint64_t heap;
+  uint64_t default_queue;
+  uint64_t completion_action;
+  uint32_t dynamic_lds_size;
+  uint8_t reserved4[68];
+  uint32_t private_base;
+  uint32_t shared_base;
+  uint64_t queue;
+  uint8_t reserved5[48];
+};
+#define MNEME_CPU_IMPLICIT_ARGUMENTS 64u /* where they begin */
 
 /* A block that a worker runs. cpu/run fills it in. */
 struct mneme_cpu_block {
@@ -148,14 +201,15 @@ struct mneme_cpu_block {
    * cpu/run looks for the thread that has faulted. */
   uint32_t first[3];
   uint32_t end[3];
+  const struct mneme_cpu_dispatch* dispatch;
 };
 
 /* One thread. In loop mode the image keeps it in registers; in fiber mode cpu/run owns it. */
 struct mneme_cpu_thread {
   struct mneme_cpu_block* block;
   uint32_t index[3]; /* threadIdx */
-  uint32_t lane;     /* of its warp of 32: linear index % 32 */
-  uint32_t warp;     /* linear index / 32 */
+  uint32_t lane;     /* of its warp: linear index % warp_size */
+  uint32_t warp;     /* linear index / warp_size */
   uint32_t reserved;
   void* fiber; /* cpu/run's own */
 };
@@ -183,6 +237,8 @@ struct mneme_cpu_kernel {
   void (*run_thread)(const void* params, struct mneme_cpu_thread* thread); /* fiber mode, else null */
   const struct mneme_cpu_parameter* parameters;                            /* in their order; null where there are none */
   uint64_t parameter_count;
+  uint32_t warp_size; /* 32 or 64; 0 is 32 */
+  uint32_t reserved;
 };
 
 struct mneme_cpu_global {

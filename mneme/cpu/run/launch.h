@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "mneme/cpu/run/block.h"
 #include "mneme/cpu/run/block_order.h"
 #include "mneme/cpu/run/cpu_module.h"
+#include "mneme/cpu/run/dispatch.h"
 #include "mneme/cpu/run/fault.h"
 #include "mneme/cpu/run/image.h"
 #include "mneme/device/device.h"
@@ -28,6 +30,7 @@ class Launch {
         blocks_(shape.grid.volume()),
         parameters_(parameters.size() / sizeof(Word) + 1) {
     if (!parameters.empty()) std::memcpy(parameters_.data(), parameters.data(), parameters.size());
+    dispatch_ = describe_dispatch(kernel_, shape_, parameters_.data());
     // In loop mode a worker takes runs of blocks; in fiber mode one at a time, since a block may wait for an earlier one.
     constexpr uint64_t kRunsPerWorker = 32, kLongestRun = 1024;
     if (order) order_.emplace(*order, blocks_);
@@ -40,6 +43,8 @@ class Launch {
   const mneme_cpu_kernel& kernel() const { return kernel_; }
   const LaunchShape& shape() const { return shape_; }
   const void* parameters() const { return parameters_.data(); }
+  uint32_t warp_size() const { return kernel_.warp_size == 0 ? kSmallestWarp : kernel_.warp_size; }
+  const mneme_cpu_dispatch& dispatch() const { return dispatch_; }
   uint32_t threads() const { return static_cast<uint32_t>(shape_.block.volume()); }
   // The most blocks that one worker takes.
   uint64_t share() const { return share_; }
@@ -81,6 +86,7 @@ class Launch {
   uint64_t run_ = 1;
   uint64_t share_ = 0;
   std::vector<Word> parameters_;
+  mneme_cpu_dispatch dispatch_;
   alignas(64) std::array<std::byte, MNEME_CPU_GRID_WORKSPACE_BYTES> grid_workspace_{};
   alignas(64) std::atomic<uint64_t> next_{0};
   alignas(64) std::atomic<bool> failed_{false};

@@ -208,6 +208,7 @@ void Scheduler::place(Block& block, uint64_t linear) const {
   abi.services = &kServices;
   abi.shared = block.shared_memory + shared_bytes_ - aligned_shared_bytes(*launch_);
   abi.grid_workspace = launch_->grid_workspace();
+  abi.dispatch = &launch_->dispatch();
   abi.grid[0] = shape.grid.x, abi.grid[1] = shape.grid.y, abi.grid[2] = shape.grid.z;
   abi.block[0] = shape.block.x, abi.block[1] = shape.block.y, abi.block[2] = shape.block.z;
   for (unsigned axis = 0; axis < 3; ++axis) abi.first[axis] = 0, abi.end[axis] = abi.block[axis];
@@ -233,6 +234,7 @@ Block* Scheduler::take_block() {
   ++live_blocks_;
   place(*block, begin);
   block->threads = launch_->threads();
+  block->warp_size = launch_->warp_size();
   block->begin();
   return block;
 }
@@ -250,8 +252,8 @@ bool Scheduler::assign_thread(Fiber& fiber) {
   thread.block = &block.abi;
   auto& at = block.next_index;
   thread.index[0] = at[0], thread.index[1] = at[1], thread.index[2] = at[2];
-  thread.lane = block.started % kWarpSize;
-  thread.warp = block.started / kWarpSize;
+  thread.lane = block.started % block.warp_size;
+  thread.warp = block.started / block.warp_size;
   if (++at[0] == block.abi.block[0]) {
     at[0] = 0;
     if (++at[1] == block.abi.block[1]) at[1] = 0, ++at[2];
@@ -301,6 +303,8 @@ void Scheduler::yield() {
       resolve_steps();
     else if (!active_waiters_.empty())
       resolve_active_masks();
+    else
+      resolve_waves(*this, blocks_);
   }
   Fiber* next = start_fiber();
   if (next == nullptr && spins_ > kSpinsToTakeAnotherBlock && !launch_->shape().cooperative)
@@ -330,7 +334,7 @@ uint32_t Scheduler::active_mask(const void* site) {
   self->site = site;
   active_waiters_.push(self);
   wait();
-  return self->result;
+  return static_cast<uint32_t>(self->result);
 }
 
 void Scheduler::resolve_active_masks() {
@@ -341,7 +345,7 @@ void Scheduler::resolve_active_masks() {
     for (Fiber* other = waiters.head(); other != nullptr; other = other->next) {
       const bool together =
           other->block == fiber->block && other->thread.warp == fiber->thread.warp && other->site == fiber->site;
-      if (together) fiber->result |= uint32_t{1} << other->thread.lane;
+      if (together) fiber->result |= uint64_t{1} << other->thread.lane;
     }
   }
   while (Fiber* fiber = waiters.pop()) make_ready(fiber);
@@ -381,6 +385,7 @@ Fiber* Scheduler::resolve_idle() {
     resolve_active_masks();
     return ready_.pop();
   }
+  if (resolve_waves(*this, blocks_)) return ready_.pop();
   if (live_blocks_ != 0 && !launch_->failed()) report_deadlock();
   return &home_;
 }

@@ -62,6 +62,8 @@ class Scheduler {
   // Ends the launch with a fault of `thread`. `from` is the return address of the kernel's call of the service, if that is the
   // place of the fault.
   [[noreturn]] void fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what, const void* from = nullptr);
+  // Whether the address lies on the stack of the current thread.
+  bool in_stack(const std::byte* address) const { return address >= current_->stack_bottom && address < current_->stack_top; }
   // Whether a block runs again only to find the thread that has faulted. What its code prints was printed before, and is left
   // out.
   bool tracing() const { return tracing_; }

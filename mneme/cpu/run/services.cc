@@ -110,6 +110,10 @@ void surface_write(mneme_cpu_thread* thread, const mneme_cpu_surface_request* re
   if (element != nullptr) std::memcpy(element, from, request->bytes);
 }
 
+uint32_t in_stack(mneme_cpu_thread* thread, const void* address) {
+  return scheduler_of(thread).in_stack(static_cast<const std::byte*>(address)) ? 1 : 0;
+}
+
 uint64_t clock(mneme_cpu_thread*) { return __rdtsc(); }
 
 uint64_t global_timer(mneme_cpu_thread*) {
@@ -145,6 +149,11 @@ const mneme_cpu_services kServices = {
     .surface_read = surface_read,
     .surface_write = surface_write,
     .keep_step = keep_step,
+    .wave_sync = wave_sync,
+    .wave_ballot = wave_ballot,
+    .wave_read = wave_read,
+    .wave_push = wave_push,
+    .in_stack = in_stack,
     .reserved = {},
 };
 

@@ -1,4 +1,4 @@
-#include "mneme/cpu/lower/intrinsics_spelling.h"
+#include "mneme/cpu/lower/nvptx/intrinsics_spelling.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringSwitch.h>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mneme::cpu {
+namespace mneme::cpu::nvptx {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -305,4 +305,4 @@ std::optional<std::string> ptx_spelling(const llvm::IntrinsicInst& call) {
   return small_conversion(call, words);
 }
 
-}  // namespace mneme::cpu
+}  // namespace mneme::cpu::nvptx

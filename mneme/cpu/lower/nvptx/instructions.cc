@@ -1,4 +1,4 @@
-#include "mneme/cpu/lower/intrinsics.h"
+#include "mneme/cpu/lower/nvptx/instructions.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
@@ -11,11 +11,11 @@
 #include <array>
 #include <vector>
 
-#include "mneme/cpu/lower/intrinsics_spelling.h"
+#include "mneme/cpu/lower/nvptx/intrinsics_spelling.h"
 #include "mneme/cpu/ptx/ptx_asm.h"
 #include "mneme/cpu/ptx/ptx_asm_emit.h"
 
-namespace mneme::cpu {
+namespace mneme::cpu::nvptx {
 namespace {
 
 enum class What { other, inline_ptx, intrinsic, reflect, trap };
@@ -130,7 +130,7 @@ Status lower_inline_ptx(ptx::FunctionLowering& lowering, llvm::CallBase& call, u
 
 }  // namespace
 
-Status lower_device_instructions(llvm::Function& function, llvm::Value* thread) {
+Status lower_instructions(llvm::Function& function, llvm::Value* thread) {
   std::vector<llvm::CallBase*> calls;
   for (llvm::Instruction& instruction : llvm::instructions(function))
     if (classify(instruction) != What::other) calls.push_back(llvm::cast<llvm::CallBase>(&instruction));
@@ -162,8 +162,6 @@ bool needs_fibers(const llvm::Instruction& instruction) {
 }
 
 bool observes_other_threads(const llvm::Instruction& instruction) {
-  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile() || load->isAtomic();
-  if (instruction.isAtomic() && !llvm::isa<llvm::FenceInst>(instruction)) return instruction.mayReadFromMemory();
   static constexpr std::array ordered = {"volatile", "mmio", "relaxed", "acquire", "cv"};
   for (const ptx::Statement& statement : program_of(instruction).statements) {
     const ptx::Instruction& ptx = statement.instruction;
@@ -177,4 +175,4 @@ bool observes_other_threads(const llvm::Instruction& instruction) {
 
 bool is_device_instruction(const llvm::Instruction& instruction) { return classify(instruction) != What::other; }
 
-}  // namespace mneme::cpu
+}  // namespace mneme::cpu::nvptx
