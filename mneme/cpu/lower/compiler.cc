@@ -136,6 +136,7 @@ class CpuCompilation final : public Compilation {
   }
 
   Status before_binding(llvm::Module& module) override {
+    if (const Dialect& dialect = dialect_of(module); dialect.complete) dialect.complete(module);
     globals_ = keep_initializers(module, options().bindings);
     return {};
   }

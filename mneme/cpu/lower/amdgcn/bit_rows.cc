@@ -130,30 +130,47 @@ Value* two_saturated(Emitter& e, int64_t least, int64_t most, bool is_signed) {
 Value* two_signed(Emitter& e) { return two_saturated(e, INT16_MIN, INT16_MAX, true); }
 Value* two_unsigned(Emitter& e) { return two_saturated(e, 0, UINT16_MAX, false); }
 
-// The products of the elements of two words and a third one, summed; saturated where the last argument asks for it.
-Value* dot(Emitter& e, unsigned bits, bool is_signed) {
+struct Factor {
+  Value* word;  // of elements
+  bool is_signed;
+};
+// The products of the elements of two words and a third number, summed.
+Value* dot(Emitter& e, unsigned bits, Factor a, Factor b, Value* start, bool saturates) {
   llvm::IRBuilder<>& ir = e.ir;
-  const auto wide = [&](Value* value) {
-    return is_signed ? ir.CreateSExt(value, ir.getInt64Ty()) : ir.CreateZExt(value, ir.getInt64Ty());
+  const bool is_signed = a.is_signed || b.is_signed;
+  const auto wide = [&](Value* value, bool with_sign) {
+    return with_sign ? ir.CreateSExt(value, ir.getInt64Ty()) : ir.CreateZExt(value, ir.getInt64Ty());
   };
-  const auto word = [&](unsigned i) { return ir.CreateBitCast(e.argument(i), ir.getInt32Ty()); };
-  Value* sum = wide(e.argument(2));
-  for (unsigned i = 0; i < 32 / bits; ++i)
-    sum = ir.CreateAdd(
-        sum, ir.CreateMul(wide(element(e, word(0), i, bits, is_signed)), wide(element(e, word(1), i, bits, is_signed))));
-  if (e.constant(3) != 0) {
+  const auto factor = [&](const Factor& from, unsigned i) {
+    Value* word = ir.CreateBitCast(from.word, ir.getInt32Ty());
+    return wide(element(e, word, i, bits, from.is_signed), from.is_signed);
+  };
+  Value* sum = wide(start, is_signed);
+  for (unsigned i = 0; i < 32 / bits; ++i) sum = ir.CreateAdd(sum, ir.CreateMul(factor(a, i), factor(b, i)));
+  if (saturates) {
     const auto limit = [&](int64_t value) { return ir.getInt64(static_cast<uint64_t>(value)); };
     if (is_signed) sum = ir.CreateBinaryIntrinsic(smax, sum, limit(INT32_MIN));
-    sum = ir.CreateBinaryIntrinsic(is_signed ? smin : umin, sum, limit(is_signed ? INT32_MAX : UINT32_MAX));
+    sum = ir.CreateBinaryIntrinsic(is_signed ? smin : umin, sum, limit(is_signed ? INT32_MAX : int64_t{UINT32_MAX}));
   }
   return ir.CreateTrunc(sum, ir.getInt32Ty());
 }
-Value* sdot2(Emitter& e) { return dot(e, 16, true); }
-Value* udot2(Emitter& e) { return dot(e, 16, false); }
-Value* sdot4(Emitter& e) { return dot(e, 8, true); }
-Value* udot4(Emitter& e) { return dot(e, 8, false); }
-Value* sdot8(Emitter& e) { return dot(e, 4, true); }
-Value* udot8(Emitter& e) { return dot(e, 4, false); }
+// two words, a number, whether it saturates
+Value* dot_of(Emitter& e, unsigned bits, bool is_signed) {
+  return dot(e, bits, {e.argument(0), is_signed}, {e.argument(1), is_signed}, e.argument(2), e.constant(3) != 0);
+}
+Value* sdot2(Emitter& e) { return dot_of(e, 16, true); }
+Value* udot2(Emitter& e) { return dot_of(e, 16, false); }
+Value* sdot4(Emitter& e) { return dot_of(e, 8, true); }
+Value* udot4(Emitter& e) { return dot_of(e, 8, false); }
+Value* sdot8(Emitter& e) { return dot_of(e, 4, true); }
+Value* udot8(Emitter& e) { return dot_of(e, 4, false); }
+// Each word behind whether it has signs.
+Value* mixed_dot(Emitter& e, unsigned bits) {
+  return dot(e, bits, {e.argument(1), e.constant(0) != 0}, {e.argument(3), e.constant(2) != 0}, e.argument(4),
+             e.constant(5) != 0);
+}
+Value* sudot4(Emitter& e) { return mixed_dot(e, 8); }
+Value* sudot8(Emitter& e) { return mixed_dot(e, 4); }
 
 constexpr Row kRows[] = {
     {amdgcn_perm, permuted_bytes},
@@ -178,6 +195,8 @@ constexpr Row kRows[] = {
     {amdgcn_udot4, udot4},
     {amdgcn_sdot8, sdot8},
     {amdgcn_udot8, udot8},
+    {amdgcn_sudot4, sudot4},
+    {amdgcn_sudot8, sudot8},
 };
 
 }  // namespace

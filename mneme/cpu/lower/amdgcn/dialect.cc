@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/Metadata.h>
 
+#include "mneme/cpu/lower/amdgcn/control_constants.h"
 #include "mneme/cpu/lower/amdgcn/instructions.h"
 #include "mneme/cpu/lower/amdgcn/narrow_pointers.h"
 #include "mneme/cpu/lower/amdgcn/reachable.h"
@@ -65,6 +66,7 @@ constexpr Dialect kDialect = {
     .long_shift = LongShift::wraps,
     .is_of = [](const llvm::Triple& triple) { return triple.getArch() == llvm::Triple::amdgcn; },
     .check = check,
+    .complete = define_controls,
     .launch_bound = launch_bound,
     .warp_size = warp_size,
     .begin = begin,

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "mneme/cpu/lower/amdgcn/emitter.h"
+#include "mneme/cpu/lower/amdgcn/trig_preop.h"
 
 namespace mneme::cpu::amdgcn {
 namespace {
@@ -186,6 +187,7 @@ constexpr Row kRows[] = {
     {Intrinsic::amdgcn_cvt_pknorm_u16, two_unsigned_fractions},
     {Intrinsic::amdgcn_cvt_pk_u8_f32, byte_of},
     {Intrinsic::amdgcn_fdot2, dot_of_halves},
+    {Intrinsic::amdgcn_trig_preop, trig_preop},
 };
 
 }  // namespace

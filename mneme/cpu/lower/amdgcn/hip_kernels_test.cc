@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "mneme/cpu/lower/amdgcn/testing/hip_test.h"
@@ -10,6 +11,7 @@ namespace mneme::cpu::amdgcn {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class HipKernelsTest : public HipTest {};
 INSTANTIATE_TEST_SUITE_P(Targets, HipKernelsTest, testing::ValuesIn(hip_targets()), target_name);
@@ -93,6 +95,116 @@ TEST_P(HipKernelsTest, PointersOf32Bits) {
   std::vector<int32_t> out(64);
   ASSERT_OK(run("lds_pointers", {{}, {64, 1, 1}, {}}, address(out.data())));
   for (int i = 0; i < 64; ++i) ASSERT_EQ(out[i], 12000 + 11 + 7 * (3 + i % 4) + 300000 + 7 * (i - i % 2)) << i;
+}
+
+TEST_P(HipKernelsTest, ShufflesWithinAWave) {
+  load("wave_sum");
+  const uint32_t wave = wave_size();
+  std::vector<int32_t> in(512), sums(512 / wave);
+  std::iota(in.begin(), in.end(), 0);
+  ASSERT_OK(run("wave_sum", {{2, 1, 1}, {256, 1, 1}, {}}, address(in.data()), address(sums.data())));
+  for (uint32_t i = 0; i < sums.size(); ++i) ASSERT_EQ(sums[i], static_cast<int32_t>(wave * (i * wave) + wave * (wave - 1) / 2));
+
+  load("shuffles");
+  const int n = 128, w = static_cast<int>(wave);
+  std::vector<int32_t> out(5 * n);
+  ASSERT_OK(run("shuffles", {{1, 1, 1}, {n, 1, 1}, {}}, address(out.data())));
+  for (int t = 0; t < n; ++t) {
+    const int lane = t % w, first = t - lane;
+    ASSERT_EQ(out[t], 1000 + first + (t + 3) % w);
+    ASSERT_EQ(out[n + t], 1000 + (lane < 2 ? t : t - 2));
+    ASSERT_EQ(out[2 * n + t], 1000 + (t ^ 5));
+    ASSERT_EQ(out[3 * n + t], 1000 + t / 8 * 8 + 1);
+    ASSERT_EQ(out[4 * n + t], 3 * (1000 + (lane == w - 1 ? t : t + 1)));
+  }
+}
+
+TEST_P(HipKernelsTest, VotesHaveABitForEachLane) {
+  load("votes");
+  const int n = 128, w = static_cast<int>(wave_size());
+  std::vector<int32_t> in(n);
+  for (int i = 0; i < n; ++i) in[i] = i * 7 % 10;
+  std::vector<uint64_t> out(4 * n);
+  ASSERT_OK(run("votes", {{1, 1, 1}, {n, 1, 1}, {}}, address(in.data()), address(out.data())));
+  for (int t = 0; t < n; ++t) {
+    uint64_t expected = 0;
+    for (int lane = 0; lane < w; ++lane) expected |= uint64_t{in[t / w * w + lane] > 3} << lane;
+    ASSERT_EQ(out[4 * t], expected);
+    ASSERT_EQ(out[4 * t + 1], 1u);
+    ASSERT_EQ(out[4 * t + 2], static_cast<uint64_t>(t % w));
+    ASSERT_EQ(out[4 * t + 3], t % 2 == 0 ? 0 : 0xaaaaaaaaaaaaaaaa >> (64 - w));
+  }
+}
+
+TEST_P(HipKernelsTest, LanesThatPartComeTogetherAgain) {
+  load("divergent");
+  const int n = 128, w = static_cast<int>(wave_size());
+  std::vector<int32_t> in(n), out(2 * n);
+  for (int i = 0; i < n; ++i) in[i] = i * 37 % 101;
+  ASSERT_OK(run("divergent", {{1, 1, 1}, {n, 1, 1}, {}}, address(in.data()), address(out.data())));
+  for (int t = 0; t < n; ++t) {
+    const auto count = [&](auto condition) {
+      return static_cast<int>(std::count_if(in.begin() + t / w * w, in.begin() + t / w * w + w, condition));
+    };
+    int expected = 0;
+    if (in[t] % 3 < 2) expected = 100 * (in[t] % 3) + count([&](int value) { return value % 3 == in[t] % 3; });
+    for (int i = 0; i < in[t] % 5; ++i) expected += 1000 * count([&](int value) { return value % 5 > i; });
+    ASSERT_EQ(out[t], expected) << t;
+    ASSERT_EQ(out[n + t], w);
+  }
+  load("two_calls");
+  ASSERT_OK(run("two_calls", {{1, 1, 1}, {n, 1, 1}, {}}, address(out.data())));
+  for (int t = 0; t < n; ++t) ASSERT_EQ(out[t], t % 4 == 0 ? w / 4 : 100 + w / 4 * 3);
+}
+
+TEST_P(HipKernelsTest, DataParallelPrimitives) {
+  load("dpp");
+  const int n = 128, w = static_cast<int>(wave_size());
+  std::vector<int32_t> out(9 * n);
+  ASSERT_OK(run("dpp", {{1, 1, 1}, {n, 1, 1}, {}}, address(out.data())));
+  for (int t = 0; t < n; ++t) {
+    const int place = t % 16, row = t % w / 16, bank = place / 4, lane = t % w;
+    const auto at = [&](int k) { return out[k * n + t]; };
+    ASSERT_EQ(at(0), t ^ 3);
+    ASSERT_EQ(at(1), place + 3 < 16 ? t + 3 : -1);
+    ASSERT_EQ(at(2), place >= 2 ? t - 2 : 0);
+    ASSERT_EQ(at(3), t - place + (place + 15) % 16);
+    ASSERT_EQ(at(4), row % 2 == 0 ? t ^ 15 : -1);
+    ASSERT_EQ(at(5), bank < 2 ? t ^ 7 : -1);
+    if (w == 64) {
+      ASSERT_EQ(at(6), row % 2 == 1 ? t - place - 1 : -1);
+      ASSERT_EQ(at(7), row >= 2 ? t - lane + 31 : -1);
+      ASSERT_EQ(at(8), lane > 0 ? t - 1 : -1);
+    } else {
+      ASSERT_EQ(at(6), t - place + 5);
+      ASSERT_EQ(at(7), t ^ 3);
+      ASSERT_EQ(at(8), t ^ 16);
+    }
+  }
+}
+
+TEST_P(HipKernelsTest, ValuesOfOtherLanes) {
+  load("lanes");
+  const int n = 128, w = static_cast<int>(wave_size());
+  std::vector<int32_t> out(7 * n);
+  ASSERT_OK(run("lanes", {{1, 1, 1}, {n, 1, 1}, {}}, address(out.data())));
+  for (int t = 0; t < n; ++t) {
+    const int first = t - t % w;
+    ASSERT_EQ(out[t], first + 7);
+    ASSERT_EQ(out[n + t], 3 * (first + 9));
+    ASSERT_EQ(out[2 * n + t], first + (t - 5 + w) % w);
+    ASSERT_EQ(out[3 * n + t], t ^ 1);
+    ASSERT_EQ(out[4 * n + t], t ^ 3);
+    ASSERT_EQ(out[5 * n + t], t % 2 ? first + 1 : -1);
+    ASSERT_EQ(out[6 * n + t], t ^ 7);
+  }
+}
+
+TEST_P(HipKernelsTest, AReadOfALaneThatIsElsewhereIsAFault) {
+  load("lane_elsewhere");
+  std::vector<int32_t> out(64);
+  EXPECT_THAT(run("lane_elsewhere", {{}, {64, 1, 1}, {}}, address(out.data())).message(),
+              HasSubstr("a read of lane 4, which has taken another way: its register is not known"));
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ constexpr Dialect kDialect = {
     .long_shift = LongShift::shifts_out,
     .is_of = [](const llvm::Triple& triple) { return triple.isNVPTX(); },
     .check = nullptr,
+    .complete = nullptr,
     .launch_bound = launch_bound,
     .warp_size = [](const llvm::Function&) { return kWarpSize; },
     .begin = nullptr,

@@ -39,6 +39,7 @@ class CpuImageTest : public testing::Test {
       parameters.insert(parameters.end(), bytes.begin(), bytes.end());
     };
     (add(args), ...);
+    if (!module_) return error(Code::not_found, "no image is loaded");
     auto found = module_->kernel(kernel);
     if (!found.ok()) return found.status();
     if (Status status = stream_->launch(**found, shape, parameters); !status.ok()) return status;

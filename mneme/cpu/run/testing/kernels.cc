@@ -31,6 +31,13 @@ struct Parameters {
       MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, sizeof(Parameters), shared, stack, 0, 0, nullptr, name##_entry}; \
   static void name##_thread(const Parameters& p, Thread* t)
 
+#define WAVES(name, lanes)                                                                                                     \
+  static void name##_thread(const Parameters& p, Thread* t);                                                                   \
+  static void name##_entry(const void* p, Thread* t) { name##_thread(*static_cast<const Parameters*>(p), t); }                 \
+  EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_##name = {                                                                \
+      MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, sizeof(Parameters), 0, 0, 0, 0, nullptr, name##_entry, nullptr, 0, lanes, 0}; \
+  static void name##_thread(const Parameters& p, Thread* t)
+
 #define LOOP(name, max_threads)                                                                                   \
   static void name##_block(const Parameters& p, Block* b);                                                        \
   static void name##_entry(const void* p, Block* b) { name##_block(*static_cast<const Parameters*>(p), b); }      \
@@ -567,6 +574,32 @@ FIBERS(clocks, 0, 256) {
 
 EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_of_the_future = {99, MNEME_CPU_LOOP,     0,      0, 0, 0,
                                                                     0,  loop_indices_entry, nullptr};
+// Of each thread: its lane, its wave, and the lanes that vote with it; thread p.a has ended before.
+static void vote_by_wave(const Parameters& p, Thread* t) {
+  const uint32_t linear = t->index[0];
+  if (linear == p.a) return;
+  const uint64_t lanes = services(t).wave_ballot(t, 1, 1);
+  p.out[4 * linear] = t->lane, p.out[4 * linear + 1] = t->warp;
+  p.out[4 * linear + 2] = static_cast<uint32_t>(lanes), p.out[4 * linear + 3] = static_cast<uint32_t>(lanes >> 32);
+}
+WAVES(vote_by_waves_of_64, 64) { vote_by_wave(p, t); }
+WAVES(vote_by_waves_of_32, 32) { vote_by_wave(p, t); }
+
+// Lanes below p.a come to site 2 first, others to site 1; all then meet at site 3. What each is told by lane 5, and at site 3 by
+// the first.
+WAVES(wave_sites, 64) {
+  const uint32_t lane = t->lane;
+  uint32_t there = 0;
+  const uint64_t value = services(t).wave_read(t, lane < p.a ? 2 : 1, 100 + lane, 5, &there);
+  p.out[3 * lane] = static_cast<uint32_t>(value), p.out[3 * lane + 1] = there;
+  p.out[3 * lane + 2] = static_cast<uint32_t>(services(t).wave_read(t, 3, lane, MNEME_CPU_FIRST_LANE, &there));
+}
+WAVES(wave_push, 64) { p.out[t->lane] = static_cast<uint32_t>(services(t).wave_push(t, 1, t->lane, t->lane / 2 * 2)); }
+WAVES(wave_in_stack, 32) {
+  uint32_t own = 0;
+  p.out[t->lane] = services(t).in_stack(t, &own) + 2 * services(t).in_stack(t, p.out);
+}
+
 EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_without_code = {MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, 0, 0, 0, 0, 0,
                                                                    loop_indices_entry,      nullptr};
 

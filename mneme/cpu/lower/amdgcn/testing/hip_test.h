@@ -29,12 +29,11 @@ struct HipTarget {
 inline void PrintTo(const HipTarget& target, std::ostream* stream) { *stream << target.architecture << " " << target.pipeline; }
 
 inline std::vector<HipTarget> hip_targets() {
-  std::vector<HipTarget> targets;
-  for (const char* pipeline : {"verify", "default<O1>", "default<O3>"}) {
-    targets.push_back({"gfx90a", pipeline, 64});
-    targets.push_back({"gfx1030", pipeline, 32});
-  }
-  return targets;
+  return {{"gfx90a", "verify", 64},
+          {"gfx90a", "default<O1>", 64},
+          {"gfx90a", "default<O3>", 64},
+          {"gfx1030", "default<O3>", 32},
+          {"gfx1100", "verify", 32}};
 }
 
 inline std::string target_name(const testing::TestParamInfo<HipTarget>& info) {

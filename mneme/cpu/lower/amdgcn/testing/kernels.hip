@@ -104,3 +104,242 @@ KERNEL lds_pointers(int* out) {
   if ((int*)places.where[1] == nullptr) result += 200000;
   out[threadIdx.x] = result;
 }
+
+// Sums over a wave by shuffles, with lanes of several waves.
+KERNEL wave_sum(const int* in, int* out) {
+  int value = in[blockIdx.x * blockDim.x + threadIdx.x];
+  for (int step = warpSize / 2; step > 0; step /= 2) value += __shfl_down(value, step);
+  if (threadIdx.x % warpSize == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / warpSize] = value;
+}
+
+KERNEL shuffles(int* out) {
+  const int t = threadIdx.x, n = blockDim.x, value = 1000 + t;
+  out[t] = __shfl(value, (t + 3) % warpSize);
+  out[n + t] = __shfl_up(value, 2);
+  out[2 * n + t] = __shfl_xor(value, 5);
+  out[3 * n + t] = __shfl(value, 1, 8);
+  out[4 * n + t] = (int)(__shfl_down(value * 1.5, 1) * 2);
+}
+
+KERNEL votes(const int* in, unsigned long long* out) {
+  const int t = threadIdx.x, value = in[t];
+  out[4 * t] = __ballot(value > 3);
+  out[4 * t + 1] = __any(value > 3) + 2 * __all(value > 3);
+  out[4 * t + 2] = __lane_id();
+  unsigned long long odd = 0;
+  if (t % 2 == 1) odd = __ballot(1);
+  out[4 * t + 3] = odd;
+}
+
+// Lanes that take different ways, more than once, and come together again.
+KERNEL divergent(const int* in, int* out) {
+  const int t = threadIdx.x;
+  int result = 0;
+  if (in[t] % 3 == 0) {
+    result = __popcll(__ballot(1));
+  } else if (in[t] % 3 == 1) {
+    result = 100 + __popcll(__ballot(1));
+  }
+  for (int i = 0; i < in[t] % 5; ++i) result += 1000 * __popcll(__ballot(1));
+  out[t] = result;
+  out[blockDim.x + t] = __popcll(__ballot(1));
+}
+// A function that is called in two places.
+__device__ __attribute__((noinline)) int how_many() { return __popcll(__ballot(1)); }
+KERNEL two_calls(int* out) {
+  const int t = threadIdx.x;
+  if (t % 4 == 0)
+    out[t] = how_many();
+  else
+    out[t] = 100 + how_many();
+}
+
+#define DPP(control, rows, banks, bound) __builtin_amdgcn_update_dpp(-1, value, control, rows, banks, bound)
+KERNEL dpp(int* out) {
+  const int t = threadIdx.x, n = blockDim.x, value = t;
+  int k = 0;
+  out[n * k++ + t] = DPP(0x1b, 0xf, 0xf, false);   // quads reversed
+  out[n * k++ + t] = DPP(0x103, 0xf, 0xf, false);  // row_shl:3
+  out[n * k++ + t] = DPP(0x112, 0xf, 0xf, true);   // row_shr:2, zero outside
+  out[n * k++ + t] = DPP(0x121, 0xf, 0xf, false);  // row_ror:1
+  out[n * k++ + t] = DPP(0x140, 0x5, 0xf, false);  // row_mirror, rows 0 and 2
+  out[n * k++ + t] = DPP(0x141, 0xf, 0x3, false);  // row_half_mirror, banks 0 and 1
+#if __AMDGCN_WAVEFRONT_SIZE == 64
+  out[n * k++ + t] = DPP(0x142, 0xa, 0xf, false);  // row_bcast:15
+  out[n * k++ + t] = DPP(0x143, 0xc, 0xf, false);  // row_bcast:31
+  out[n * k++ + t] = DPP(0x138, 0xf, 0xf, false);  // wave_shr:1
+#else
+  out[n * k++ + t] = DPP(0x155, 0xf, 0xf, false);  // row_share:5
+  out[n * k++ + t] = DPP(0x163, 0xf, 0xf, false);  // row_xmask:3
+  out[n * k++ + t] = __builtin_amdgcn_permlanex16(-1, value, 0x76543210, 0xfedcba98, false, false);
+#endif
+}
+
+KERNEL lanes(int* out) {
+  const int t = threadIdx.x, n = blockDim.x;
+  out[t] = __builtin_amdgcn_readfirstlane(t + 7);
+  out[n + t] = __builtin_amdgcn_readlane(3 * t, 9);
+  out[2 * n + t] = __builtin_amdgcn_ds_permute(4 * ((t + 5) % warpSize), t);
+  out[3 * n + t] = __builtin_amdgcn_ds_swizzle(t, 0x041f);  // lane ^ 1
+  out[4 * n + t] = __builtin_amdgcn_ds_swizzle(t, 0x80e4 ^ 0xff);
+  out[5 * n + t] = t % 2 ? __builtin_amdgcn_readfirstlane(t) : -1;
+  __shared__ int cell[1024];
+  cell[t] = t;
+  __builtin_amdgcn_wave_barrier();
+  out[6 * n + t] = cell[t ^ 7];
+}
+KERNEL lane_elsewhere(int* out) {
+  int value = threadIdx.x;
+  if (threadIdx.x % 2) value = __builtin_amdgcn_readlane(value, 4);
+  out[threadIdx.x] = value + __builtin_amdgcn_readfirstlane(value);
+}
+
+// Atomic updates of memory, of LDS and through generic pointers, with scopes.
+KERNEL atomics(int* words, float* reals, double* doubles, unsigned* scoped) {
+  const int t = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(&words[0], t);
+  atomicMax(&words[1], t);
+  atomicMin(&words[2], -t);
+  atomicOr(&words[3], 1 << (t % 31));
+  atomicXor(&words[4], t);
+  atomicExch(&words[5], t);
+  int seen = words[6], old;
+  do {
+    old = seen;
+    seen = atomicCAS(&words[6], old, old + 2);
+  } while (seen != old);
+  atomicAdd(reals, 0.5f);
+  atomicAdd(doubles, 0.25);
+  __hip_atomic_fetch_add(&scoped[0], 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  __hip_atomic_fetch_add(&scoped[1], 1u, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_SYSTEM);
+  __hip_atomic_fetch_max(&scoped[2], (unsigned)t, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+
+KERNEL histogram(const int* in, unsigned* bins) {
+  __shared__ unsigned own[16];
+  if (threadIdx.x < 16) own[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&own[in[blockIdx.x * blockDim.x + threadIdx.x] & 15], 1u);
+  __syncthreads();
+  if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
+// Each block waits for the one before it.
+KERNEL in_turn(volatile int* turn, int* order) {
+  if (threadIdx.x == 0) {
+    while (*turn != (int)blockIdx.x) __builtin_amdgcn_s_sleep(1);
+    order[blockIdx.x] = blockIdx.x * 3;
+    __threadfence();
+    *turn = blockIdx.x + 1;
+  }
+  __syncthreads();
+}
+
+#define EACH_UNARY(F) \
+  F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(exp) F(exp2) F(log) F(log2) F(log10) F(log1p) F(sqrt) F(cbrt) F(tanh) F(erf) F(tgamma) F(floor)
+KERNEL math_of_floats(const float* in, float* out, int n) {
+  const int t = threadIdx.x;
+  int k = 0;
+#define F(name) out[n * k++ + t] = name##f(in[t]);
+  EACH_UNARY(F)
+#undef F
+  out[n * k++ + t] = powf(in[t], 1.7f);
+  out[n * k++ + t] = atan2f(in[t], 0.3f);
+  out[n * k++ + t] = fmodf(100.0f, in[t]);
+  out[n * k++ + t] = hypotf(in[t], 2.0f);
+  out[n * k++ + t] = sinf(in[t] * 1e9f);
+  out[n * k++ + t] = ldexpf(in[t], 5);
+  out[n * k++ + t] = rsqrtf(in[t]);
+}
+KERNEL math_of_doubles(const double* in, double* out, int n) {
+  const int t = threadIdx.x;
+  int k = 0;
+#define F(name) out[n * k++ + t] = name(in[t]);
+  EACH_UNARY(F)
+#undef F
+  out[n * k++ + t] = pow(in[t], 1.7);
+  out[n * k++ + t] = atan2(in[t], 0.3);
+  out[n * k++ + t] = fmod(100.0, in[t]);
+  out[n * k++ + t] = hypot(in[t], 2.0);
+  out[n * k++ + t] = sin(in[t] * 1e30);
+  out[n * k++ + t] = ldexp(in[t], 5);
+  out[n * k++ + t] = rsqrt(in[t]);
+}
+
+KERNEL float_instructions(const float* in, float* out, int n) {
+  const int t = threadIdx.x;
+  const float x = in[t];
+  int k = 0;
+  out[n * k++ + t] = __builtin_amdgcn_rcpf(x);
+  out[n * k++ + t] = __builtin_amdgcn_rsqf(x);
+  out[n * k++ + t] = __builtin_amdgcn_sinf(x);
+  out[n * k++ + t] = __builtin_amdgcn_cosf(x);
+  out[n * k++ + t] = __builtin_amdgcn_fractf(x);
+  out[n * k++ + t] = __builtin_amdgcn_frexp_mantf(x);
+  out[n * k++ + t] = __builtin_amdgcn_frexp_expf(x);
+  out[n * k++ + t] = __builtin_amdgcn_fmed3f(x, 0.5f, 2.0f);
+  out[n * k++ + t] = __builtin_amdgcn_classf(x, 0x3c0);  // zero or positive
+  auto halves = __builtin_amdgcn_cvt_pkrtz(x, -x);
+  out[n * k++ + t] = (float)halves[0] - (float)halves[1];
+  out[n * k++ + t] = __builtin_amdgcn_logf(x);
+  out[n * k++ + t] = __builtin_amdgcn_exp2f(x);
+}
+
+KERNEL bit_instructions(const unsigned* in, unsigned* out, int n) {
+  const int t = threadIdx.x;
+  const unsigned a = in[t], b = in[t + 1], c = in[t + 2];
+  int k = 0;
+  out[n * k++ + t] = __builtin_amdgcn_perm(a, b, 0x0c0d0804 + t % 8);
+  out[n * k++ + t] = __builtin_amdgcn_ubfe(a, b, c);
+  out[n * k++ + t] = __builtin_amdgcn_sbfe(a, b, c);
+  out[n * k++ + t] = __builtin_amdgcn_sad_u8(a, b, c);
+  out[n * k++ + t] = __builtin_amdgcn_sad_u16(a, b, c);
+  out[n * k++ + t] = __builtin_amdgcn_msad_u8(a, b, c);
+  out[n * k++ + t] = __builtin_amdgcn_lerp(a, b, c);
+  out[n * k++ + t] = __builtin_amdgcn_alignbyte(a, b, c);
+#ifdef __gfx1100__
+  out[n * k++ + t] = __builtin_amdgcn_sudot4(true, a, true, b, c, false);
+#else
+  out[n * k++ + t] = __builtin_amdgcn_sdot4(a, b, c, false);
+#endif
+  out[n * k++ + t] = __builtin_amdgcn_udot4(a, b, c, true);
+  out[n * k++ + t] = __builtin_amdgcn_cvt_pk_u8_f32(a % 300, b % 4, c);
+  out[n * k++ + t] = a << (b % 64);
+}
+
+KERNEL matrix(float* out) {
+#if __gfx90a__
+  typedef float many __attribute__((ext_vector_type(16)));
+  many sum = {};
+  sum = __builtin_amdgcn_mfma_f32_16x16x1f32(1.0f, 2.0f, sum, 0, 0, 0);
+  out[threadIdx.x] = sum[0];
+#endif
+}
+KERNEL unknown_assembly(int* out) {
+  int value;
+  asm volatile("v_bfrev_b32 %0, %1" : "=v"(value) : "v"(out[0]));
+  out[threadIdx.x] = value;
+}
+KERNEL known_assembly(int* out) {
+  int value = threadIdx.x;
+  asm volatile("; keeps %0" : "+v"(value));
+  asm volatile("s_waitcnt vmcnt(0)\n s_nop 1 ; idle" ::: "memory");
+  int moved;
+  asm volatile("v_mov_b32 %0, %1" : "=v"(moved) : "v"(value));
+  out[threadIdx.x] = moved;
+}
+KERNEL addresses(int* out) {
+  __shared__ int cell;
+  int own = threadIdx.x;
+  int* volatile places[3] = {&cell, &own, out};
+  int result = 0;
+  for (int i = 0; i < 3; ++i) result = 10 * result + __builtin_amdgcn_is_shared(places[i]) + 2 * __builtin_amdgcn_is_private(places[i]);
+  out[threadIdx.x] = result;
+}
+KERNEL packet(unsigned* out) {
+  const auto* dispatch = (const __attribute__((address_space(4))) unsigned short*)__builtin_amdgcn_dispatch_ptr();
+  out[0] = dispatch[2];
+  out[1] = __builtin_amdgcn_grid_size_y();
+  out[2] = __builtin_amdgcn_workgroup_size_x();
+  out[3] = __builtin_amdgcn_groupstaticsize();
+}
