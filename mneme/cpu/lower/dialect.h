@@ -22,7 +22,8 @@ struct Dialect {
   bool (*is_of)(const llvm::Triple&);
   // Refuses, before anything else is done with it, a module that cannot be lowered. Null: none is refused.
   Status (*check)(const llvm::Module&);
-  // Called before the user's pipeline: defines what the module leaves to others. Null: nothing.
+  // Called before the user's pipeline: defines what the module leaves to others, and takes out what the CPU device has. Null:
+  // nothing.
   void (*complete)(llvm::Module&);
   uint32_t (*launch_bound)(const llvm::Function& kernel);  // most threads of a block; 0 where it has no bound
   uint32_t (*warp_size)(const llvm::Function& kernel);

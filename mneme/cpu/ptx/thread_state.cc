@@ -91,7 +91,7 @@ Value* ThreadState::call(CpuService service, llvm::ArrayRef<Value*> arguments) {
     case CpuService::exit: returns = false; break;
     default: break;
   }
-  static_assert(offsetof(mneme_cpu_services, in_stack) == static_cast<size_t>(CpuService::in_stack) * sizeof(void*));
+  static_assert(offsetof(mneme_cpu_services, grid_barrier) == static_cast<size_t>(CpuService::grid_barrier) * sizeof(void*));
   Value* services = load(block(), offsetof(mneme_cpu_block, services), builder_.getPtrTy(), "services");
   Value* function = load(services, static_cast<uint64_t>(service) * sizeof(void*), builder_.getPtrTy(), "service");
   llvm::SmallVector<llvm::Type*, 8> types{builder_.getPtrTy()};

@@ -44,6 +44,8 @@ enum class CpuService {
   wave_read,
   wave_push,
   in_stack,
+  host_call,
+  grid_barrier,
 };
 
 class ThreadState {

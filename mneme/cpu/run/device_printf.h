@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace mneme::cpu {
@@ -15,5 +16,9 @@ struct DeviceText {
 // to its size. Strings are read where their pointers say. A conversion that C does not have stays in the text as it is written;
 // %n writes nothing.
 DeviceText format_device_printf(const char* format, const void* arguments);
+
+// Formats a message of HIP's: the format, and behind it the arguments. A string is as many words as it and its end take; anything
+// else is one. What is missing at the end reads as 0.
+DeviceText format_device_message(std::span<const uint64_t> message);
 
 }  // namespace mneme::cpu

@@ -140,7 +140,11 @@ struct mneme_cpu_services {
   /* Sends `value` to lane `target`; the result is what was sent to the calling lane, by the highest lane of several, or 0. */
   uint64_t (*wave_push)(struct mneme_cpu_thread*, uint32_t site, uint64_t value, uint32_t target);
   uint32_t (*in_stack)(struct mneme_cpu_thread*, const void* address); /* whether it lies in the thread's own memory */
-  void* reserved[2];
+  /* __ockl_hostcall_preview of HIP's device libraries: eight arguments, two results. Only the service of messages is there. */
+  void (*host_call)(struct mneme_cpu_thread*, uint32_t service, const uint64_t* arguments, uint64_t* results);
+  /* Waits until `threads` threads of the grid have called it; in a cooperative launch only. It is the barrier of global wave sync
+   * (GWS). */
+  void (*grid_barrier)(struct mneme_cpu_thread*, uint32_t threads);
 };
 
 /* Operands of wave_read: the first lane that takes part; a flag beside a lane's number, which makes it a fault that the lane is

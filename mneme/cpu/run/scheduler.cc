@@ -138,6 +138,7 @@ void Scheduler::reset_after_failure() {
   ready_.clear();
   active_waiters_.clear();
   step_waiters_.clear();
+  messages_ = {};
   free_blocks_ = nullptr;
   for (auto& block : blocks_) block->next = free_blocks_, free_blocks_ = block.get();
   free_meetings_ = nullptr;

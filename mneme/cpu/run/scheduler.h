@@ -16,6 +16,7 @@
 #include "mneme/cpu/run/fault_handler.h"
 #include "mneme/cpu/run/fiber.h"
 #include "mneme/cpu/run/heap.h"
+#include "mneme/cpu/run/host_messages.h"
 #include "mneme/cpu/run/launch.h"
 #include "mneme/cpu/run/texture_table.h"
 
@@ -68,6 +69,7 @@ class Scheduler {
   // out.
   bool tracing() const { return tracing_; }
   Heap& heap() { return heap_; }
+  HostMessages& messages() { return messages_; }
   const TextureTable& textures() const { return textures_; }
   // Meetings that are in no use. Whoever takes one gives it back.
   Meeting* take_meeting();
@@ -107,6 +109,7 @@ class Scheduler {
   const unsigned worker_;
   Heap& heap_;
   const TextureTable& textures_;
+  HostMessages messages_;
   Launch* launch_ = nullptr;
   Fiber* current_ = nullptr;
   FiberQueue ready_;

@@ -3,6 +3,7 @@
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -34,10 +35,40 @@ void keep_step(mneme_cpu_thread* thread, const void* address) {
   if (thread->fiber != nullptr && offset < block.shared_bytes) scheduler_of(thread).keep_step(__builtin_return_address(0));
 }
 
+void grid_barrier(mneme_cpu_thread* thread, uint32_t threads) {
+  auto* words = static_cast<uint32_t*>(thread->block->grid_workspace);
+  if (words == nullptr)
+    scheduler_of(thread).fail(*thread, FaultKind::misuse, "a barrier of the grid in a launch that is not cooperative",
+                              __builtin_return_address(0));
+  std::atomic_ref<uint32_t> arrived(words[0]), phase(words[1]);
+  const uint32_t mine = phase.load();
+  if (arrived.fetch_add(1) + 1 < threads) {
+    while (phase.load() == mine) yield(thread);
+    return;
+  }
+  arrived.store(0);
+  phase.fetch_add(1);
+}
+
 int32_t vprintf(mneme_cpu_thread* thread, const char* format, const void* arguments) {
   const DeviceText formatted = format_device_printf(format, arguments);
   if (!scheduler_of(thread).tracing()) std::fwrite(formatted.text.data(), 1, formatted.text.size(), stdout);
   return formatted.arguments;
+}
+
+void host_call(mneme_cpu_thread* thread, uint32_t service, const uint64_t* arguments, uint64_t* results) {
+  constexpr uint32_t kMessages = 2;
+  Scheduler& scheduler = scheduler_of(thread);
+  if (service != kMessages) {
+    scheduler.fail(*thread, FaultKind::misuse,
+                   fmt::format("a call of the host's service {}, which the CPU device does not have", service),
+                   __builtin_return_address(0));
+  }
+  HostText text;
+  results[0] = scheduler.messages().add(std::span<const uint64_t, 8>(arguments, 8), &text);
+  results[1] = 0;
+  if (!scheduler.tracing())
+    std::fwrite(text.text.data(), 1, text.text.size(), text.stream == HostStream::error ? stderr : stdout);
 }
 
 void* heap_allocate(mneme_cpu_thread* thread, uint64_t size) { return scheduler_of(thread).heap().allocate(size); }
@@ -154,7 +185,8 @@ const mneme_cpu_services kServices = {
     .wave_read = wave_read,
     .wave_push = wave_push,
     .in_stack = in_stack,
-    .reserved = {},
+    .host_call = host_call,
+    .grid_barrier = grid_barrier,
 };
 
 }  // namespace mneme::cpu

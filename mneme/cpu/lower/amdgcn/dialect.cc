@@ -6,6 +6,7 @@
 
 #include "mneme/cpu/lower/amdgcn/control_constants.h"
 #include "mneme/cpu/lower/amdgcn/instructions.h"
+#include "mneme/cpu/lower/amdgcn/library_functions.h"
 #include "mneme/cpu/lower/amdgcn/narrow_pointers.h"
 #include "mneme/cpu/lower/amdgcn/reachable.h"
 #include "mneme/cpu/lower/amdgcn/warp_size.h"
@@ -51,6 +52,11 @@ void replace_exec_reads(llvm::Module& module) {
   }
 }
 
+void complete(llvm::Module& module) {
+  define_controls(module);
+  cut_library_functions(module);
+}
+
 Status begin(llvm::Module& module) {
   drop_unreachable(module);
   replace_exec_reads(module);
@@ -66,7 +72,7 @@ constexpr Dialect kDialect = {
     .long_shift = LongShift::wraps,
     .is_of = [](const llvm::Triple& triple) { return triple.getArch() == llvm::Triple::amdgcn; },
     .check = check,
-    .complete = define_controls,
+    .complete = complete,
     .launch_bound = launch_bound,
     .warp_size = warp_size,
     .begin = begin,

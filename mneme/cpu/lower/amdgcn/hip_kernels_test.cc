@@ -207,5 +207,48 @@ TEST_P(HipKernelsTest, AReadOfALaneThatIsElsewhereIsAFault) {
               HasSubstr("a read of lane 4, which has taken another way: its register is not known"));
 }
 
+TEST_P(HipKernelsTest, WhatAKernelPrintsIsPrinted) {
+  load("prints");
+  testing::internal::CaptureStdout();
+  const Status status = run("prints", {{}, {4, 1, 1}, {}}, int32_t{7}, address("a word of more than eight letters"));
+  std::fflush(stdout);
+  const std::string text = testing::internal::GetCapturedStdout();
+  ASSERT_OK(status);
+  EXPECT_EQ(text, "7 of a word of more than eight letters:  2.50, x, 1234567890123%\nplain\n");
+}
+
+TEST_P(HipKernelsTest, AnAssertionThatFailsIsAFault) {
+  load("asserts");
+  testing::internal::CaptureStderr();
+  const Status status = run("asserts", {{}, {1, 1, 1}, {}}, int32_t{3});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("Assertion `n > 3 && \"small\"` failed."));
+  EXPECT_EQ(status.code(), Code::device_fault);
+  EXPECT_THAT(status.message(), HasSubstr("Assertion `n > 3 && \"small\"` failed."));
+}
+
+TEST_P(HipKernelsTest, BlocksOfACooperativeLaunchMeet) {
+  load("whole_grid");
+  const int n = 6 * 32;
+  std::vector<int32_t> values(n), out(n);
+  LaunchShape shape{{6, 1, 1}, {32, 1, 1}, {}};
+  shape.cooperative = true;
+  ASSERT_OK(run("whole_grid", shape, address(values.data()), address(out.data())));
+  for (int i = 0; i < n; ++i) {
+    ASSERT_EQ(out[i], 3 * ((i + 32) % n));
+    ASSERT_EQ(values[i], i % 32 ^ 3);
+  }
+  shape.cooperative = false;
+  EXPECT_THAT(run("whole_grid", shape, address(values.data()), address(out.data())).message(),
+              HasSubstr("a barrier of the grid in a launch that is not cooperative"));
+}
+
+TEST_P(HipKernelsTest, TheHeap) {
+  load("allocates");
+  std::array<int32_t, 3> cells{};
+  std::array<int32_t*, 3> out = {&cells[0], &cells[1], &cells[2]};
+  ASSERT_OK(run("allocates", {{}, {3, 1, 1}, {}}, address(out.data()), int32_t{5}));
+  EXPECT_THAT(cells, ElementsAre(0, 4, 8));
+}
+
 }  // namespace
 }  // namespace mneme::cpu::amdgcn

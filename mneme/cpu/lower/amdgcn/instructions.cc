@@ -10,6 +10,7 @@
 
 #include "mneme/cpu/lower/amdgcn/emitter.h"
 #include "mneme/cpu/lower/amdgcn/inline_assembly.h"
+#include "mneme/cpu/lower/amdgcn/library_functions.h"
 #include "mneme/cpu/lower/amdgcn/memory_scopes.h"
 #include "mneme/cpu/lower/amdgcn/warp_size.h"
 #include "mneme/cpu/lower/amdgcn/wave_sites.h"
@@ -17,7 +18,7 @@
 namespace mneme::cpu::amdgcn {
 namespace {
 
-enum class What { other, assembly, intrinsic, fence, trap };
+enum class What { other, assembly, intrinsic, library, fence, trap };
 
 What classify(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
@@ -28,6 +29,7 @@ What classify(const llvm::Instruction& instruction) {
   const llvm::Intrinsic::ID id = callee->getIntrinsicID();
   if (id == llvm::Intrinsic::trap || id == llvm::Intrinsic::debugtrap || id == llvm::Intrinsic::ubsantrap) return What::trap;
   if (is_fence_function(*callee)) return What::fence;
+  if (is_library_function(*callee)) return What::library;
   return callee->getName().starts_with("llvm.amdgcn.") ? What::intrinsic : What::other;
 }
 
@@ -80,6 +82,7 @@ Status lower_instructions(llvm::Function& function, llvm::Value* thread) {
     switch (classify(*instruction)) {
       case What::intrinsic: MNEME_TRY(lower_intrinsic(*call, thread, sites.lookup(call))); break;
       case What::assembly: MNEME_TRY(lower_assembly(*call, thread)); break;
+      case What::library: lower_library_call(*call, thread); break;
       case What::fence: lower_fence_function(*call); break;
       case What::trap: call_trap(*call, thread); break;
       case What::other: map_scope(*instruction); break;

@@ -21,6 +21,12 @@ bool is_of_work_group(Emitter& e) { return static_cast<uint32_t>(e.constant(0)) 
 Value* barrier_signal(Emitter& e) { return is_of_work_group(e) ? nothing(e) : nullptr; }
 Value* barrier_wait(Emitter& e) { return is_of_work_group(e) ? barrier(e) : nullptr; }
 
+// One less than how many waves it waits for, and a resource's number.
+Value* grid_barrier(Emitter& e) {
+  e.state.call(ptx::CpuService::grid_barrier, {e.ir.CreateAdd(e.argument(0), e.ir.getInt32(1))});
+  return nothing(e);
+}
+
 Value* wave_barrier(Emitter& e) {
   e.state.call(ptx::CpuService::wave_sync, {e.ir.getInt32(e.site)});
   return nothing(e);
@@ -64,6 +70,7 @@ constexpr Row kRows[] = {
     {amdgcn_s_barrier, barrier, Meets::others},
     {amdgcn_s_barrier_signal, barrier_signal, Meets::others},
     {amdgcn_s_barrier_wait, barrier_wait, Meets::others},
+    {amdgcn_ds_gws_barrier, grid_barrier, Meets::others},
     {amdgcn_wave_barrier, wave_barrier, Meets::wave},
     {amdgcn_s_sleep, yield, Meets::others},
     {amdgcn_s_sleep_var, yield, Meets::others},

@@ -1,5 +1,9 @@
 // Kernels of the tests, which clang compiles to LLVM IR for AMD GPUs while Mneme is built.
 #include <hip/hip_runtime.h>
+// Behind it, since it needs it.
+#include <hip/hip_cooperative_groups.h>
+
+#include <cassert>
 
 #ifndef __AMDGCN_WAVEFRONT_SIZE
 #define __AMDGCN_WAVEFRONT_SIZE __AMDGCN_WAVEFRONT_SIZE__
@@ -342,4 +346,29 @@ KERNEL packet(unsigned* out) {
   out[1] = __builtin_amdgcn_grid_size_y();
   out[2] = __builtin_amdgcn_workgroup_size_x();
   out[3] = __builtin_amdgcn_groupstaticsize();
+}
+
+KERNEL prints(int n, const char* word) {
+  if (threadIdx.x == 1) printf("%d of %s: %5.2f, %c, %lld%%\n", n, word, 2.5, 'x', 1234567890123ll);
+  if (threadIdx.x == 2) printf("plain\n");
+}
+KERNEL asserts(int n) { assert(n > 3 && "small"); }
+KERNEL allocates(int** out, int n) {
+  int* cells = (int*)malloc(n * sizeof(int));
+  for (int i = 0; i < n; ++i) cells[i] = i * threadIdx.x;
+  int* others = new int[n];
+  others[0] = cells[n - 1];
+  out[threadIdx.x][0] = others[0];
+  free(cells);
+  delete[] others;
+}
+
+KERNEL whole_grid(int* values, int* out) {
+  const auto grid = cooperative_groups::this_grid();
+  values[grid.thread_rank()] = 3 * grid.thread_rank();
+  grid.sync();
+  out[grid.thread_rank()] = values[(grid.thread_rank() + blockDim.x) % grid.size()];
+  grid.sync();
+  const auto tile = cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block());
+  values[grid.thread_rank()] = tile.shfl_xor((int)threadIdx.x, 3);
 }

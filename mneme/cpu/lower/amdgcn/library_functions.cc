@@ -1,0 +1,74 @@
+#include "mneme/cpu/lower/amdgcn/library_functions.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include "mneme/cpu/ptx/thread_state.h"
+
+namespace mneme::cpu::amdgcn {
+namespace {
+
+constexpr char kHostCall[] = "__ockl_hostcall_preview", kAllocate[] = "__ockl_dm_alloc", kRelease[] = "__ockl_dm_dealloc";
+constexpr unsigned kHostArguments = 8;
+
+bool is_pointer_or_word(const llvm::Type* type) { return type->isPointerTy() || type->isIntegerTy(64); }
+
+// Whether the function is what its name says.
+bool is_as_declared(const llvm::Function& function) {
+  const llvm::StringRef name = function.getName();
+  if (name == kHostCall) return function.arg_size() == 1 + kHostArguments && function.getReturnType()->isVectorTy();
+  if (name == kAllocate || name == "malloc") return function.arg_size() == 1 && is_pointer_or_word(function.getReturnType());
+  if (name == kRelease || name == "free") return function.arg_size() == 1 && is_pointer_or_word(function.getArg(0)->getType());
+  return name == "__assert_fail" && function.arg_size() == 4;
+}
+
+// Arguments and results in the thread's memory.
+llvm::Value* call_host(llvm::CallBase& call, llvm::IRBuilder<>& ir, ptx::ThreadState& state) {
+  llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
+  llvm::IRBuilder<> at_begin(&entry, entry.begin());
+  llvm::Value* arguments = at_begin.CreateAlloca(llvm::ArrayType::get(ir.getInt64Ty(), kHostArguments), 0u);
+  llvm::AllocaInst* results = at_begin.CreateAlloca(call.getType(), 0u);
+  for (unsigned i = 0; i < kHostArguments; ++i)
+    ir.CreateStore(call.getArgOperand(1 + i), ir.CreateConstInBoundsGEP1_64(ir.getInt64Ty(), arguments, i));
+  state.call(ptx::CpuService::host_call, {call.getArgOperand(0), arguments, results});
+  return ir.CreateLoad(call.getType(), results);
+}
+
+}  // namespace
+
+void cut_library_functions(llvm::Module& module) {
+  for (const char* name : {kHostCall, kAllocate, kRelease, "malloc", "free", "__assert_fail"}) {
+    llvm::Function* function = module.getFunction(name);
+    if (!function || function->isDeclaration() || !is_as_declared(*function)) continue;
+    function->deleteBody();
+    function->setComdat(nullptr);
+    function->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  }
+}
+
+bool is_library_function(const llvm::Function& function) {
+  return llvm::is_contained({kHostCall, kAllocate, kRelease}, function.getName()) && is_as_declared(function);
+}
+
+void lower_library_call(llvm::CallBase& call, llvm::Value* thread) {
+  llvm::IRBuilder<> ir(&call);
+  ptx::ThreadState state(ir, thread);
+  const llvm::StringRef name = call.getCalledFunction()->getName();
+  llvm::Value* value = nullptr;
+  if (name == kHostCall) {
+    value = call_host(call, ir, state);
+  } else if (name == kAllocate) {
+    value = ir.CreateBitOrPointerCast(state.call(ptx::CpuService::malloc, {call.getArgOperand(0)}), ir.getPtrTy());
+    value =
+        call.getType()->isPointerTy() ? ir.CreateAddrSpaceCast(value, call.getType()) : ir.CreatePtrToInt(value, call.getType());
+  } else {
+    llvm::Value* memory = call.getArgOperand(0);
+    memory = memory->getType()->isPointerTy() ? ir.CreateAddrSpaceCast(memory, ir.getPtrTy())
+                                              : ir.CreateIntToPtr(memory, ir.getPtrTy());
+    state.call(ptx::CpuService::free, {memory});
+  }
+  if (value) call.replaceAllUsesWith(value);
+  call.eraseFromParent();
+}
+
+}  // namespace mneme::cpu::amdgcn
