@@ -105,6 +105,7 @@ void wrap_shared_indices(llvm::Module& module) {
 }
 
 void lower_shared_memory(llvm::Module& module, const SharedLayout& layout) {
+  shared_variables(module);  // what was done since may have made constants of them again
   for (const auto& [variable, offset] : layout.offsets) {
     std::vector<llvm::Instruction*> users;
     for (llvm::User* user : variable->users()) users.push_back(llvm::cast<llvm::Instruction>(user));

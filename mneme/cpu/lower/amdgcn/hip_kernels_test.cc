@@ -90,6 +90,15 @@ TEST_P(HipKernelsTest, LdsOfTheLaunchLiesBehindTheKernelsOwn) {
   for (int i = 0; i < 40; ++i) ASSERT_EQ(out[i], (i + 1) % 40 + 100 * (i % 3));
 }
 
+TEST_P(HipKernelsTest, ConstantPlacesWithinLds) {
+  load("constant_places");
+  std::vector<int32_t> out(32);
+  for (int which : {0, 1}) {
+    ASSERT_OK(run("constant_places", {{}, {32, 1, 1}, {}}, address(out.data()), int32_t{which}));
+    EXPECT_THAT(out, testing::Each((which ? 5 : 51) + 7 + 52));
+  }
+}
+
 TEST_P(HipKernelsTest, PointersOf32Bits) {
   load("lds_pointers");
   std::vector<int32_t> out(64);

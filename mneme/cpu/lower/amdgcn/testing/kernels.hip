@@ -372,3 +372,12 @@ KERNEL whole_grid(int* values, int* out) {
   const auto tile = cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block());
   values[grid.thread_rank()] = tile.shfl_xor((int)threadIdx.x, 3);
 }
+
+// Places within variables of LDS that are constant.
+KERNEL constant_places(int* out, int which) {
+  __shared__ int cells[4][16];
+  if (threadIdx.x < 16) cells[2][threadIdx.x] = threadIdx.x, cells[3][threadIdx.x] = 50 + threadIdx.x;
+  __syncthreads();
+  const int* place = which ? &cells[2][5] : &cells[3][1];
+  out[threadIdx.x] = *place + cells[2][7] + cells[3][2];
+}
