@@ -4,7 +4,8 @@
  * A segment is one byte array: the header, then the tables and strings that it points to by offset from the header's first
  * byte, then the compressed IR. Little-endian, 8-byte aligned, no pointers, reserved fields zero. In an NVIDIA image it is
  * the initial value of a global symbol (section .nv.global.init or .nv.constant); its symbol's name is MNEME_SEGMENT_PREFIX and
- * then something unique.
+ * then something unique. In an AMD image the segments stand one after another in the section MNEME_SEGMENT_SECTION, which is not
+ * loaded to the device; the symbols of such names that name them may be stripped.
  */
 #ifndef MNEME_ABI_SEGMENT_H
 #define MNEME_ABI_SEGMENT_H
@@ -13,6 +14,7 @@
 
 #define MNEME_ABI_VERSION 2u
 #define MNEME_SEGMENT_PREFIX "__mneme_segment_"
+#define MNEME_SEGMENT_SECTION ".mneme"
 #define MNEME_SEGMENT_MAGIC "MNEMESEG" /* 8 bytes, no terminator */
 
 enum mneme_segment_kind {

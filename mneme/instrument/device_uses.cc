@@ -41,10 +41,13 @@ bool uses_textures(const CallBase& call) {
   return name.starts_with("llvm.amdgcn.image.") || (name.consume_front("llvm.nvvm.") && is_of_textures(name));
 }
 
-// What a function stands for that the device's system has.
-uint64_t uses_of_declared(StringRef function) {
-  if (is_contained({"malloc", "free", "__nv_aligned_device_malloc"}, function)) return MNEME_USES_DEVICE_HEAP;
-  return is_of_device_runtime(function) ? MNEME_USES_DEVICE_LAUNCH : 0;
+// What a function stands for that the device's system has. On AMDGCN the heap is a library's, which is linked in.
+uint64_t uses_of_system(const Function& function) {
+  StringRef name = function.getName();
+  if (is_contained({"__ockl_dm_alloc", "__ockl_dm_dealloc"}, name)) return MNEME_USES_DEVICE_HEAP;
+  if (!function.isDeclaration()) return 0;
+  if (is_contained({"malloc", "free", "__nv_aligned_device_malloc"}, name)) return MNEME_USES_DEVICE_HEAP;
+  return is_of_device_runtime(name) ? MNEME_USES_DEVICE_LAUNCH : 0;
 }
 
 }  // namespace
@@ -54,7 +57,7 @@ uint64_t device_uses(const Closure& closure) {
   for (const GlobalValue* member : closure.members) {
     const auto* function = dyn_cast<Function>(member);
     if (!function) continue;
-    if (function->isDeclaration()) uses |= uses_of_declared(function->getName());
+    uses |= uses_of_system(*function);
     for (const Instruction& instruction : instructions(*function)) {
       const auto* call = dyn_cast<CallBase>(&instruction);
       if (call && uses_textures(*call)) uses |= MNEME_USES_TEXTURES;

@@ -1,22 +1,20 @@
 #include "mneme/instrument/instrument_pass.h"
 
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/Compression.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Support/xxhash.h>
 #include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "mneme/instrument/closure.h"
 #include "mneme/instrument/device_uses.h"
 #include "mneme/instrument/names.h"
+#include "mneme/instrument/place_segment.h"
 #include "mneme/instrument/segment.h"
 #include "mneme/instrument/state_globals.h"
 
@@ -40,10 +38,6 @@ void warn_refused(const GlobalValue& root, const std::string& reason) {
   std::string message =
       ("mneme: " + kind_name(root) + " '" + demangle(root.getName()) + "' is compiled but cannot be recorded: ").str() + reason;
   root.getContext().diagnose(DiagnosticInfoGeneric(message, DS_Warning));
-}
-
-bool has_segments(const Module& module) {
-  return any_of(module.globals(), [](const GlobalVariable& g) { return g.getName().starts_with(MNEME_SEGMENT_PREFIX); });
 }
 
 // "file.cu:12"; without the folder, which is the builder's own affair.
@@ -123,7 +117,7 @@ class Instrumenter {
     if (!extracted) return extracted.takeError();
     describe(segment, closure, *extracted);
     write_bitcode(*extracted->module, segment.bitcode);
-    emit(encode(segment));
+    if (GlobalValue* placed = place_segment(module_, encode(segment))) segments_.push_back(placed);
     return Error::success();
   }
 
@@ -171,23 +165,6 @@ class Instrumenter {
     }
     return {};
   }
-
-  void emit(ArrayRef<uint8_t> bytes) {
-    XXH128_hash_t hash = xxh3_128bits(bytes);
-    std::string name = MNEME_SEGMENT_PREFIX + utohexstr(hash.high64, true, 16) + utohexstr(hash.low64, true, 16);
-    if (module_.getNamedValue(name)) return;
-    Constant* value = ConstantDataArray::get(module_.getContext(), bytes);
-    auto* variable = new GlobalVariable(module_, value->getType(), /*isConstant=*/true, GlobalValue::WeakODRLinkage, value, name,
-                                        nullptr, GlobalValue::NotThreadLocal, /*AddressSpace=*/1);
-    variable->setAlignment(Align(8));
-    variable->setDSOLocal(true);
-    if (target_ == MNEME_TARGET_AMDGCN) {
-      variable->setVisibility(GlobalValue::ProtectedVisibility);
-      variable->setSection(".mneme");
-    }
-    segments_.push_back(variable);
-  }
-
   Module& module_;
   mneme_segment_target target_;
   Linking linking_;

@@ -4,7 +4,7 @@
 // It runs on the module as the front end made it, before any optimisation; device libraries are linked in by then. It does
 // nothing on a module that is not for NVPTX or AMDGCN, or that has segments already. It adds two things, and changes nothing
 // else:
-//   - for each segment a weak constant, named MNEME_SEGMENT_PREFIX and the hash of its bytes, and listed in llvm.used;
+//   - each segment, where place_segment() puts it for the target;
 //   - for internal state variables that a segment lists, visibility and a name of their own.
 // A kernel that cannot be extracted is left as it is, and a warning (-Wbackend-plugin) says why.
 #pragma once

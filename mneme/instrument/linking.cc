@@ -1,5 +1,6 @@
 #include "mneme/instrument/linking.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/Module.h>
@@ -22,11 +23,7 @@ std::vector<std::string> command_line() {
 
 bool shows_relocatable(const llvm::Module& module) {
   if (module.getNamedGlobal("__clang_gpu_used_external")) return true;
-  for (const llvm::GlobalValue& value : module.global_values()) {
-    StringRef name = value.getName();
-    if ((name.contains("__static__") || name.contains("__intern__")) && canonical_name(name) != name) return true;
-  }
-  return false;
+  return llvm::any_of(module.global_values(), [](const llvm::GlobalValue& value) { return is_externalised(value.getName()); });
 }
 
 }  // namespace

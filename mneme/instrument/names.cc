@@ -16,6 +16,8 @@ namespace {
 using llvm::StringRef;
 
 constexpr StringRef kVisible = "__mneme";
+// How clang begins its suffix of a static symbol: with dots, which PTX does not take.
+constexpr StringRef kExternalised[] = {"__static__", "__intern__", ".static.", ".intern."};
 constexpr size_t kHashDigits = 16;
 
 bool is_hex(StringRef text) {
@@ -50,10 +52,15 @@ StringRef canonical_name(StringRef name) {
   auto own = [](StringRef rest) {
     return rest.empty() || (rest.consume_front("_") && rest.size() == kHashDigits && is_hex(rest));
   };
-  while (drop_suffix(name, kVisible, own) || drop_suffix(name, "__static__", hash) || drop_suffix(name, "__intern__", hash) ||
-         drop_suffix(name, ".__uniq.", is_decimal) || drop_suffix(name, ".llvm.", is_decimal)) {
+  auto drop_externalised = [&] { return llvm::any_of(kExternalised, [&](StringRef m) { return drop_suffix(name, m, hash); }); };
+  while (drop_suffix(name, kVisible, own) || drop_externalised() || drop_suffix(name, ".__uniq.", is_decimal) ||
+         drop_suffix(name, ".llvm.", is_decimal)) {
   }
   return name;
+}
+
+bool is_externalised(StringRef name) {
+  return llvm::any_of(kExternalised, [&](StringRef marker) { return name.contains(marker); }) && canonical_name(name) != name;
 }
 
 std::string visible_name(StringRef name, StringRef suffix) {

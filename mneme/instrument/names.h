@@ -12,9 +12,13 @@ class Module;
 namespace mneme::instrument {
 
 // The name without the suffixes that depend on the file's path. clang adds them to externalised static symbols under relocatable
-// device code (__static__ or __intern__ and up to 16 hexadecimal digits), to unique internal names (.__uniq.<digits>) and to
-// promoted ones (.llvm.<digits>); the plugin adds its own (visible_name()). Example: "scale" for "scale__static__1a2b3c4d".
+// device code (__static__ or __intern__, for AMDGCN .static. or .intern., and up to 16 hexadecimal digits), to unique internal
+// names (.__uniq.<digits>) and to promoted ones (.llvm.<digits>); the plugin adds its own (visible_name()). Example: "scale" for
+// "scale__static__1a2b3c4d".
 llvm::StringRef canonical_name(llvm::StringRef name);
+
+// Whether the name has one of the suffixes that clang adds under relocatable device code.
+bool is_externalised(llvm::StringRef name);
 
 // The name of an internal variable once it is made visible, of characters that PTX takes only. `suffix` is module_suffix() where
 // several files are linked to one image, else empty.

@@ -3,6 +3,7 @@
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Function.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -99,6 +100,19 @@ class PaddingFinder {
   std::vector<ByteRange>& ranges_;
 };
 
+// The name that the source gives a parameter. clang marks that of a pointer which it passes in another address space, and gives a
+// struct that it passes by reference its name where it copies it to.
+std::string name_of(const Argument& argument) {
+  StringRef name = argument.getName();
+  name.consume_back(".coerce");
+  if (!name.empty() || !argument.hasByRefAttr()) return name.str();
+  for (const User* user : argument.users()) {
+    const auto* copy = dyn_cast<MemCpyInst>(user);
+    if (copy && copy->getRawSource() == &argument) return copy->getRawDest()->getName().str();
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<ParameterLayout> parameter_layout(const Function& kernel) {
@@ -120,9 +134,7 @@ Expected<ParameterLayout> parameter_layout(const Function& kernel) {
     parameter.alignment = static_cast<uint32_t>(align.value());
     parameter.size = layout.getTypeAllocSize(type);
     parameter.offset = alignTo(result.bytes, align);
-    StringRef name = argument.getName();
-    name.consume_back(".coerce");  // clang's, where it passes a pointer in another address space than the source has it
-    parameter.name = name.str();
+    parameter.name = name_of(argument);
     parameter.type = spelling(type);
     if (parameter.offset > result.bytes) result.padding.push_back({result.bytes, parameter.offset - result.bytes});
     PaddingFinder(layout, result.padding).visit(type, parameter.offset);

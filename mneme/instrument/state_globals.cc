@@ -1,5 +1,6 @@
 #include "mneme/instrument/state_globals.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/GlobalVariable.h>
@@ -18,10 +19,13 @@ using namespace llvm;
 // The same numbers on NVPTX and AMDGCN.
 enum AddressSpace : unsigned { kGeneric = 0, kGlobal = 1, kConstant = 4 };
 
-// threadIdx and its like are declared as variables and never are any.
+// The types of threadIdx and its like, which are declared as variables and hold nothing: in clang's headers for CUDA, and in
+// HIP's of ROCm before 5.7 and since.
+constexpr StringLiteral kBuiltinTypes[] = {"struct.__cuda_builtin_", "struct.__HIP_Coordinates<", "struct.__hip_builtin_"};
+
 bool is_builtin_variable(const GlobalVariable& variable) {
   auto* type = dyn_cast<StructType>(variable.getValueType());
-  return type && type->hasName() && type->getName().starts_with("struct.__cuda_builtin_");
+  return type && type->hasName() && any_of(kBuiltinTypes, [&](StringRef p) { return type->getName().starts_with(p); });
 }
 
 bool is_managed(const GlobalVariable& variable) {

@@ -402,6 +402,8 @@ TEST_F(StaticHashTest, EqualKernelsOfTwoNamesAreTwo) {
   };
   EXPECT_NE(hash_of("first"), hash_of("second"));
   EXPECT_EQ(hash_of("first"), hash_of("first__static__0123"));
+  EXPECT_EQ(hash_of("first"), hash_of("first.static.0123"));
+  EXPECT_EQ(hash_of("first"), hash_of("first.intern.89abcdef01234567"));
 }
 
 // Where the same names stand, and not which they are.

@@ -1,5 +1,5 @@
-// mneme-segments [--ir] [--hash] [--name REGEX] [--extract DIR] FILE: prints the segments in a device image (ELF), bitcode or
-// textual IR.
+// mneme-segments [--ir] [--hash] [--name REGEX] [--extract DIR] FILE: prints the segments in a device image (ELF), a HIP
+// executable with images for several architectures, bitcode or textual IR.
 //
 // For the tests, and for whoever wants to see what the plugin embedded. An independent reading of mneme/abi/segment.h: every
 // offset is checked, and the checksum; a damaged segment ends the program with 1.
@@ -9,8 +9,10 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IRReader/IRReader.h>
 #include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Object/OffloadBundle.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/Compression.h>
+#include <llvm/Support/Endian.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Regex.h>
 #include <llvm/Support/SourceMgr.h>
@@ -39,7 +41,6 @@ cl::opt<std::string> extract_to("extract", cl::desc("write each segment's IR to 
 }
 
 struct Found {
-  std::string symbol;
   std::string bytes;
 };
 
@@ -81,37 +82,128 @@ class Segment {
   mneme_segment_header header_;
 };
 
-std::vector<Found> in_elf(MemoryBufferRef buffer) {
+// NVIDIA's images: each segment is what a symbol names.
+std::vector<Found> at_symbols(const object::ELF64LEObjectFile& elf) {
   std::vector<Found> found;
+  for (const object::ELFSymbolRef symbol : elf.symbols()) {
+    StringRef name = cantFail(symbol.getName());
+    if (!name.starts_with(MNEME_SEGMENT_PREFIX)) continue;
+    auto section = cantFail(symbol.getSection());
+    if (section == elf.section_end()) fail("symbol '" + name + "' is not defined");
+    StringRef contents = cantFail(section->getContents());
+    uint64_t begin = cantFail(symbol.getValue()) - (elf.isRelocatableObject() ? 0 : section->getAddress());
+    uint64_t size = symbol.getSize();
+    if (begin > contents.size() || size > contents.size() - begin) fail("symbol '" + name + "' lies outside of its section");
+    found.push_back({contents.substr(begin, size).str()});
+  }
+  return found;
+}
+
+// AMD's images: one segment behind another.
+std::vector<Found> in_section(StringRef contents) {
+  std::vector<Found> found;
+  while (!contents.empty()) {
+    if (contents.size() < sizeof(mneme_segment_header))
+      fail("the section " MNEME_SEGMENT_SECTION " ends within a segment's header");
+    uint64_t size = support::endian::read64le(contents.data() + offsetof(mneme_segment_header, total_bytes));
+    if (size == 0 || size > contents.size()) fail("a segment reaches beyond the section " MNEME_SEGMENT_SECTION);
+    found.push_back({contents.take_front(size).str()});
+    contents = contents.drop_front(size);
+  }
+  return found;
+}
+
+std::vector<Found> in_elf(MemoryBufferRef buffer);
+
+// clang's bundle of images: magic, number of entries, and for each its offset, its size, the length of its name and its name.
+std::vector<Found> in_bundle(StringRef bundle, uint64_t& bundle_size) {
+  auto word = [&](uint64_t at) {
+    if (at + 8 > bundle.size()) fail("a bundle of images is cut off");
+    return support::endian::read64le(bundle.data() + at);
+  };
+  std::vector<Found> found;
+  uint64_t at = 32;
+  for (uint64_t left = word(24); left != 0; --left) {
+    uint64_t offset = word(at), size = word(at + 8), name_size = word(at + 16);
+    if (offset > bundle.size() || size > bundle.size() - offset || name_size > bundle.size())
+      fail("an image reaches beyond its bundle");
+    at += 24 + name_size;
+    bundle_size = std::max({bundle_size, at, offset + size});
+    if (size == 0) continue;  // the host's entry
+    for (Found& one : in_elf(MemoryBufferRef(bundle.substr(offset, size), "image"))) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+// One bundle for each file, or for each program; padding stands between.
+std::vector<Found> in_fat_binary(StringRef contents) {
+  std::vector<Found> found;
+  auto add = [&](std::vector<Found> more) { std::move(more.begin(), more.end(), std::back_inserter(found)); };
+  while (!contents.empty()) {
+    uint64_t size = 0;
+    if (contents.starts_with("__CLANG_OFFLOAD_BUNDLE__")) {
+      add(in_bundle(contents, size));
+    } else if (contents.starts_with("CCOB")) {
+      auto header = object::CompressedOffloadBundle::CompressedBundleHeader::tryParse(contents);
+      if (!header || !header->FileSize) fail("a compressed bundle has no size: " + (header ? "" : toString(header.takeError())));
+      size = *header->FileSize;
+      auto plain = object::CompressedOffloadBundle::decompress(*MemoryBuffer::getMemBuffer(contents.take_front(size), "", false));
+      if (!plain) fail("decompressing a bundle: " + toString(plain.takeError()));
+      uint64_t unused = 0;
+      add(in_bundle((*plain)->getBuffer(), unused));
+    } else {
+      size = 1;
+    }
+    contents = contents.drop_front(std::min<uint64_t>(size, contents.size()));
+  }
+  return found;
+}
+
+std::vector<Found> in_elf(MemoryBufferRef buffer) {
   auto object = object::ObjectFile::createELFObjectFile(buffer);
   if (!object) fail(toString(object.takeError()));
   auto* elf = dyn_cast<object::ELF64LEObjectFile>(object->get());
   if (!elf) fail("not a 64-bit little-endian ELF file");
-  for (const object::ELFSymbolRef symbol : elf->symbols()) {
-    StringRef name = cantFail(symbol.getName());
-    if (!name.starts_with(MNEME_SEGMENT_PREFIX)) continue;
-    auto section = cantFail(symbol.getSection());
-    if (section == elf->section_end()) fail("symbol '" + name + "' is not defined");
-    StringRef contents = cantFail(section->getContents());
-    uint64_t begin = cantFail(symbol.getValue()) - (elf->isRelocatableObject() ? 0 : section->getAddress());
-    uint64_t size = symbol.getSize();
-    if (begin > contents.size() || size > contents.size() - begin) fail("symbol '" + name + "' lies outside of its section");
-    found.push_back({name.str(), contents.substr(begin, size).str()});
+  for (const object::ELFSectionRef section : elf->sections()) {
+    StringRef name = cantFail(section.getName());
+    if (name == MNEME_SEGMENT_SECTION && !elf->isRelocatableObject()) return in_section(cantFail(section.getContents()));
+    if (name == ".hip_fatbin") return in_fat_binary(cantFail(section.getContents()));
+  }
+  return at_symbols(*elf);
+}
+
+// Assembly that the plugin wrote: a label, and lines of words up to the symbol's size.
+std::vector<Found> in_assembly(StringRef text) {
+  std::vector<Found> found;
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n');
+  for (StringRef line : lines) {
+    if (line.starts_with(MNEME_SEGMENT_PREFIX) && line.ends_with(":")) found.emplace_back();
+    if (!line.consume_front(".quad ") || found.empty()) continue;
+    SmallVector<StringRef> words;
+    line.split(words, ',');
+    for (StringRef word : words) {
+      char bytes[8];
+      uint64_t value = 0;
+      if (word.getAsInteger(0, value)) fail("'" + word + "' is no word of a segment");
+      support::endian::write64le(bytes, value);
+      found.back().bytes.append(bytes, sizeof bytes);
+    }
   }
   return found;
 }
 
 std::vector<Found> in_ir(MemoryBufferRef buffer) {
-  std::vector<Found> found;
   LLVMContext context;
   SMDiagnostic diagnostic;
   auto module = parseIR(buffer, diagnostic, context);
   if (!module) fail(diagnostic.getMessage());
+  std::vector<Found> found = in_assembly(module->getModuleInlineAsm());
   for (const GlobalVariable& variable : module->globals()) {
     if (!variable.getName().starts_with(MNEME_SEGMENT_PREFIX) || !variable.hasInitializer()) continue;
     auto* data = dyn_cast<ConstantDataArray>(variable.getInitializer());
     if (!data) fail("'" + variable.getName() + "' is not an array of bytes");
-    found.push_back({variable.getName().str(), data->getRawDataValues().str()});
+    found.push_back({data->getRawDataValues().str()});
   }
   return found;
 }
@@ -175,9 +267,10 @@ int main(int argc, char** argv) {
   bool is_elf = (*file)->getBuffer().starts_with(
       "\x7f"
       "ELF");
-  std::vector<Found> found = is_elf ? in_elf(**file) : in_ir(**file);
+  bool is_bundle = (*file)->getBuffer().starts_with("__CLANG_OFFLOAD_BUNDLE__");
+  std::vector<Found> found = is_elf ? in_elf(**file) : is_bundle ? in_fat_binary((*file)->getBuffer()) : in_ir(**file);
   Regex filter(name_filter);
-  // Kernels first, then by name: an order that does not depend on the file.
+  // Kernels first, then by name and architecture: an order that does not depend on the file.
   std::vector<Segment> segments;
   for (const Found& f : found) {
     Segment segment{StringRef(f.bytes)};
@@ -185,7 +278,8 @@ int main(int argc, char** argv) {
   }
   std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) {
     if (a.header().kind != b.header().kind) return a.header().kind < b.header().kind;
-    return a.text(a.header().name) < b.text(b.header().name);
+    if (a.text(a.header().name) != b.text(b.header().name)) return a.text(a.header().name) < b.text(b.header().name);
+    return a.text(a.header().arch) < b.text(b.header().arch);
   });
   for (const Segment& segment : segments) {
     if (!extract_to.empty()) extract(segment);
