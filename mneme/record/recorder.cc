@@ -144,7 +144,7 @@ Status Recorder::choose_images(const Device& device) {
   if (opened_.empty()) architecture_ = architecture;
   if (architecture_ != architecture)
     return error(Code::unsupported, "it is of {}, and the first one of {}", architecture, architecture_);
-  if (architecture.starts_with("sm_")) registry_.set_architecture(static_cast<uint32_t>(std::atoi(architecture.c_str() + 3)));
+  registry_.set_architecture(architecture);
   return {};
 }
 

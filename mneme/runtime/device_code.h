@@ -5,6 +5,7 @@
 // unsupported. Messages start with `name`.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,12 @@
 
 namespace mneme {
 
-// One device ELF of a fat binary.
+// One device ELF of what a program holds for several architectures.
 struct DeviceElf {
   ByteSpan bytes;
-  uint32_t sm = 0;  // 90 for sm_90
+  uint32_t sm = 0;                          // CUDA: 90 for sm_90
+  std::string architecture = {};            // HIP: the target, "gfx90a:xnack+"
+  std::shared_ptr<const ByteVector> owner;  // of bytes that were decompressed; null: they lie in the program
 };
 
 // The bytes of the fat binary that a registration wrapper (__fatBinC_Wrapper_t) points to, as many as the fat binary's header

@@ -25,18 +25,25 @@ inline bool inside(ByteSpan bytes, uint64_t offset, uint64_t size) {
   return offset <= bytes.size() && size <= bytes.size() - offset;
 }
 
+// The machines of device ELF files.
+constexpr uint16_t kMachineCuda = 190, kMachineAmdGpu = 224;
+
 class ElfView {
  public:
   // corrupt: no 64-bit ELF file. incompatible: one for another machine than CUDA's.
   static Result<ElfView> open(ByteSpan bytes, const std::string& name) {
-    constexpr uint16_t kMachineCuda = 190;
+    MNEME_ASSIGN(ElfView elf, open_any(bytes, name));
+    if (elf.header_.e_machine != kMachineCuda)
+      return error(Code::incompatible, "{}: a device ELF for machine {}, {} (CUDA) expected", name, elf.header_.e_machine,
+                   kMachineCuda);
+    return elf;
+  }
+  // The same for any machine.
+  static Result<ElfView> open_any(ByteSpan bytes, const std::string& name) {
     ElfView elf(bytes, name);
     if (!read_at(bytes, 0, elf.header_) || std::memcmp(elf.header_.e_ident, ELFMAG, SELFMAG) != 0 ||
         elf.header_.e_ident[EI_CLASS] != ELFCLASS64)
       return elf.corrupt(0, "no 64-bit ELF header");
-    if (elf.header_.e_machine != kMachineCuda)
-      return error(Code::incompatible, "{}: a device ELF for machine {}, {} (CUDA) expected", name, elf.header_.e_machine,
-                   kMachineCuda);
     if (elf.header_.e_shentsize != sizeof(Elf64_Shdr)) return elf.corrupt(0x3a, "section headers of another size");
     return elf;
   }

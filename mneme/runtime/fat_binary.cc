@@ -183,7 +183,7 @@ Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::s
     else if (runs_on(entry.header, sm) && better(entry.header, best ? &best->header : nullptr))
       best = &entry;
   }
-  if (best) return DeviceElf{best->data, best->header.sm};
+  if (best) return DeviceElf{.bytes = best->data, .sm = best->header.sm, .owner = nullptr};
   if (compressed)
     return error(Code::unsupported,
                  "{}: its device code is compressed: compile without --offload-compress (and -Xcuda-fatbinary --compress-all)",

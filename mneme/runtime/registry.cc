@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mneme/runtime/code_container.h"
+
 namespace mneme {
 namespace {
 
@@ -17,16 +19,22 @@ void erase_image(std::unordered_map<const void*, std::vector<std::shared_ptr<con
 
 void RegisteredImage::read() const {
   auto run = [this]() -> Status {
+    std::string architecture;
+    {
+      std::lock_guard lock(mutex_);
+      architecture = architecture_;
+    }
     std::string name = fmt::format("{} {}", wrapper_ ? "fat binary" : "loaded image", id_);
     if (!wrapper_) {
-      MNEME_ASSIGN(code_, read_device_code(loaded_.bytes, sm_, name));
-      elf_ = {code_.cubin, code_.sm};
+      MNEME_ASSIGN(code_, read_device_code(loaded_.bytes, sm_of(architecture), name));
+      elf_ = {.bytes = code_.cubin, .sm = code_.sm, .owner = nullptr};
       if (code_.cubin.empty()) return {};
       MNEME_ASSIGN(segments_, read_segments(elf_.bytes, name));
       return {};
     }
-    MNEME_ASSIGN(ByteSpan fat_binary, fat_binary_of_wrapper(wrapper_));
-    MNEME_ASSIGN(elf_, find_device_elf(fat_binary, sm_, name));
+    const CodeContainer& container = container_of(wrapper_);
+    MNEME_ASSIGN(ByteSpan content, container.content(wrapper_));
+    MNEME_ASSIGN(elf_, container.find(content, architecture, name));
     MNEME_ASSIGN(segments_, read_segments(elf_.bytes, name));
     return {};
   };
@@ -64,34 +72,36 @@ std::vector<RegisteredFunction> RegisteredImage::functions() const {
 
 Result<const EmbeddedSegment*> RegisteredKernel::segment() const {
   MNEME_ASSIGN(const SegmentTable* table, image->segments());
+  const std::string_view options = compile_options(image->wrapper());
   if (table->segments.empty() && table->damaged.empty())
-    return error(
-        Code::not_found,
-        "kernel {}: its device image holds no recorded IR: compile the file that defines it with `mneme config cxxflags`", name);
+    return error(Code::not_found, "kernel {}: its device image holds no recorded IR: compile the file that defines it with {}",
+                 name, options);
   Result<const EmbeddedSegment*> found = table->find(name);
   if (found.status().code() == Code::not_found)
-    return error(Code::not_found,
-                 "kernel {}: no IR of it in its device image: compile the file that defines it with `mneme config cxxflags`",
-                 name);
+    return error(Code::not_found, "kernel {}: no IR of it in its device image: compile the file that defines it with {}", name,
+                 options);
   return found;
 }
 
-void Registry::set_architecture(uint32_t sm) {
+void Registry::set_architecture(const std::string& architecture) {
   std::unique_lock lock(mutex_);
-  sm_ = sm;
-  for (auto& [handle, image] : images_) image->sm_ = sm;
+  architecture_ = architecture;
+  for (auto& [handle, image] : images_) {
+    std::lock_guard image_lock(image->mutex_);
+    image->architecture_ = architecture;
+  }
 }
 
 std::shared_ptr<const RegisteredImage> Registry::add_image(void** handle, uint32_t table, const void* wrapper) {
   std::unique_lock lock(mutex_);
-  auto image = std::make_shared<RegisteredImage>(next_id_++, handle, table, wrapper, sm_);
+  auto image = std::make_shared<RegisteredImage>(next_id_++, handle, table, wrapper, architecture_);
   images_[handle] = image;
   return image;
 }
 
 std::shared_ptr<const RegisteredImage> Registry::add_image(void** handle, LoadedImage loaded) {
   std::unique_lock lock(mutex_);
-  auto image = std::make_shared<RegisteredImage>(next_id_++, handle, std::move(loaded), sm_);
+  auto image = std::make_shared<RegisteredImage>(next_id_++, handle, std::move(loaded), architecture_);
   images_[handle] = image;
   return image;
 }

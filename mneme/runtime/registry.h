@@ -8,7 +8,6 @@
 // the views of its segments: they end when the object that holds the fat binary is unloaded.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,10 +45,10 @@ struct LoadedImage {
 // One registered fat binary, which holds one linked device image (or several, for different architectures); or one loaded image.
 class RegisteredImage {
  public:
-  RegisteredImage(uint64_t id, void* handle, uint32_t table, const void* wrapper, uint32_t sm)
-      : id_(id), handle_(handle), table_(table), wrapper_(wrapper), sm_(sm) {}
-  RegisteredImage(uint64_t id, void* handle, LoadedImage loaded, uint32_t sm)
-      : id_(id), handle_(handle), loaded_(std::move(loaded)), sm_(sm) {}
+  RegisteredImage(uint64_t id, void* handle, uint32_t table, const void* wrapper, std::string architecture)
+      : id_(id), handle_(handle), table_(table), wrapper_(wrapper), architecture_(std::move(architecture)) {}
+  RegisteredImage(uint64_t id, void* handle, LoadedImage loaded, std::string architecture)
+      : id_(id), handle_(handle), loaded_(std::move(loaded)), architecture_(std::move(architecture)) {}
 
   uint64_t id() const { return id_; }        // in order of registration, never used again in the process
   void* handle() const { return handle_; }   // by which it was registered
@@ -76,8 +75,8 @@ class RegisteredImage {
   const uint32_t table_ = 0;
   const void* const wrapper_ = nullptr;
   const LoadedImage loaded_;
-  std::atomic<uint32_t> sm_;  // the architecture to be read for; not used after that
-  mutable std::mutex mutex_;  // over variables_ and functions_
+  mutable std::mutex mutex_;  // over the next three
+  std::string architecture_;  // to be read for; not used after that
   std::vector<RegisteredVariable> variables_;
   std::vector<RegisteredFunction> functions_;
   mutable std::once_flag read_once_;
@@ -101,9 +100,10 @@ struct RegisteredSymbol {
 
 class Registry {
  public:
-  // Chooses the device ELF that is read from each fat binary: the one for architecture `sm` (90 for sm_90), or the newest for 0.
-  // Holds for all images that have not been read yet, registered before or after this call.
-  void set_architecture(uint32_t sm);
+  // Chooses the device ELF that is read from each fat binary or bundle: the one that a device of this architecture runs ("sm_90",
+  // "gfx90a:sramecc+:xnack-"). Without one, it is CUDA's newest, and HIP's first. Holds for all images that have not been read
+  // yet, registered before or after this call.
+  void set_architecture(const std::string& architecture);
 
   // `handle` is what the runtime's own registration returned, or what the emulation has made up. `wrapper` is what the program
   // registered, `table` the index of the call table through which it did.
@@ -130,7 +130,7 @@ class Registry {
   using Index = std::unordered_map<const void*, std::vector<std::shared_ptr<const T>>>;
 
   mutable std::shared_mutex mutex_;
-  std::atomic<uint32_t> sm_ = 0;
+  std::string architecture_;
   uint64_t next_id_ = 0;
   std::map<void**, std::shared_ptr<RegisteredImage>> images_;
   Index<RegisteredKernel> kernels_;

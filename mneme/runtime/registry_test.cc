@@ -114,9 +114,9 @@ TEST(Registry, ArchitectureChoosesTheImageUntilItIsRead) {
   program.wrapper.fat_binary = program.fat.data();
   Registry registry;
   auto image = registry.add_image(program.handle, 0, &program.wrapper);
-  registry.set_architecture(90);
+  registry.set_architecture("sm_90");
   EXPECT_EQ((*image->segments())->segments[0].parameter_bytes, 8u);
-  registry.set_architecture(100);
+  registry.set_architecture("sm_100");
   EXPECT_EQ((*image->segments())->segments[0].parameter_bytes, 8u);
 }
 
@@ -128,7 +128,7 @@ TEST(Registry, ArchitectureHoldsForImagesThatComeLater) {
   program.fat = make_fat_binary({{2, 90, make_device_elf({older.build()})}, {2, 100, make_device_elf({newer.build()})}});
   program.wrapper.fat_binary = program.fat.data();
   Registry registry;
-  registry.set_architecture(90);
+  registry.set_architecture("sm_90");
   auto image = registry.add_image(program.handle, 0, &program.wrapper);
   EXPECT_EQ((*image->segments())->segments[0].parameter_bytes, 8u);
 }

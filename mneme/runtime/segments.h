@@ -1,4 +1,5 @@
-// Reading of segments, and of what they are found in: registration wrapper → fat binary → device ELF → symbol → segment.
+// Reading of segments, and of what they are found in: registration wrapper → fat binary → device ELF → symbol → segment; for HIP
+// registration wrapper → bundle → code object → section → segments.
 //
 // All results are views into bytes that the caller keeps. The fat binary of a loaded program stays mapped until the object that
 // holds it is unloaded. The functions are pure and may be called by any thread. Failures: corrupt (damage), incompatible (another
@@ -74,8 +75,8 @@ Result<ByteVector> segment_bitcode(const EmbeddedSegment& segment);
 
 // The segments of one device ELF. A damaged segment does not hide the others.
 struct SegmentTable {
-  std::vector<EmbeddedSegment> segments;  // in symbol-table order
-  std::vector<Status> damaged;            // one for each symbol whose segment did not parse
+  std::vector<EmbeddedSegment> segments;  // in symbol-table order, or as they stand in the section
+  std::vector<Status> damaged;            // one for each segment that did not parse
 
   // The segment of that name in the device image. Where there is none: not_found, or the first of `damaged`, since the wanted
   // segment may be the damaged one.

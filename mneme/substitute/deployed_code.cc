@@ -1,7 +1,6 @@
 #include "mneme/substitute/deployed_code.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -17,15 +16,6 @@ namespace {
 constexpr int kMostDevices = 64;
 // What every launch may have without asking.
 constexpr Bytes kUsualShared = 48_KiB;
-
-// 90 of "sm_90"; 0 where it is no such name, or is not known: then the newest code of a fat binary is the program's.
-uint32_t number_of(const Result<std::string>& architecture) {
-  uint32_t number = 0;
-  constexpr std::string_view kPrefix = "sm_";
-  if (architecture.ok() && architecture->starts_with(kPrefix))
-    std::from_chars(architecture->data() + kPrefix.size(), architecture->data() + architecture->size(), number);
-  return number;
-}
 
 // Never the same twice in the process, and never 0.
 uint64_t next_generation() {
@@ -99,7 +89,7 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
   };
   if (std::none_of(file_.kernels.begin(), file_.kernels.end(), may_be)) return nullptr;
   if (const int ordinal = loader.current_device(); ordinal >= 0 && ordinal < kMostDevices)
-    registry.set_architecture(number_of(loader.architecture(ordinal)));
+    if (const auto architecture = loader.architecture(ordinal); architecture.ok()) registry.set_architecture(*architecture);
   const auto static_hash = static_hash_of(*registered);
   if (!static_hash.ok()) return nullptr;
   auto kernel = std::make_unique<Kernel>();

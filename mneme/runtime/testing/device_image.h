@@ -167,6 +167,72 @@ inline ByteVector make_device_elf(const std::vector<ByteVector>& segments, const
   return out;
 }
 
+// An AMD code object, whose section .mneme holds the segments one behind another.
+inline ByteVector make_code_object(const std::vector<ByteVector>& segments) {
+  constexpr std::string_view kNames("\0.mneme\0.shstrtab\0", 18);
+  ByteVector content;
+  for (const ByteVector& segment : segments) {
+    content.insert(content.end(), segment.begin(), segment.end());
+    content.resize((content.size() + 7) / 8 * 8);
+  }
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_type = ET_DYN;
+  header.e_machine = 224;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  header.e_shstrndx = 2;
+  header.e_shoff = sizeof header;
+  Elf64_Shdr sections[3] = {};
+  sections[1].sh_name = 1;
+  sections[1].sh_type = SHT_PROGBITS;
+  sections[1].sh_offset = sizeof header + sizeof sections;
+  sections[1].sh_size = content.size();
+  sections[2].sh_name = 8;
+  sections[2].sh_type = SHT_STRTAB;
+  sections[2].sh_offset = sections[1].sh_offset + content.size();
+  sections[2].sh_size = kNames.size();
+  ByteVector out;
+  auto append = [&](const void* data, size_t size) {
+    auto* begin = static_cast<const std::byte*>(data);
+    out.insert(out.end(), begin, begin + size);
+  };
+  append(&header, sizeof header);
+  append(sections, sizeof sections);
+  append(content.data(), content.size());
+  append(kNames.data(), kNames.size());
+  return out;
+}
+
+// A bundle of code objects, by their names in it: "hipv4-amdgcn-amd-amdhsa--gfx90a".
+inline ByteVector make_bundle(const std::vector<std::pair<std::string, ByteVector>>& entries) {
+  ByteVector out = bytes_of("__CLANG_OFFLOAD_BUNDLE__");
+  auto append = [&](ByteSpan bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); };
+  auto word = [&](uint64_t value) { append(std::as_bytes(std::span(&value, 1))); };
+  uint64_t offset = 32;
+  for (const auto& [name, content] : entries) offset += 24 + name.size();
+  word(entries.size());
+  for (const auto& [name, content] : entries) {
+    word(offset);
+    word(content.size());
+    word(name.size());
+    append(std::as_bytes(std::span(name)));
+    offset += content.size();
+  }
+  for (const auto& [name, content] : entries) append(content);
+  return out;
+}
+
+// What a program's registration code passes to __hipRegisterFatBinary.
+struct TestBundleWrapper {
+  uint32_t magic = 0x48495046;
+  uint32_t version = 1;
+  const std::byte* bundle = nullptr;
+  const void* unused = nullptr;
+};
+
 struct TestFatEntry {
   uint16_t kind = 2;
   uint32_t sm = 90;
