@@ -1,30 +1,32 @@
 #include "mneme/compile/assembly_memory.h"
 
+#include <algorithm>
 #include <map>
 
 namespace mneme {
 
 std::vector<Result<CompiledCode>> AssemblyMemory::assemble_all(std::span<const Translation> translations, Compiler& compiler) {
-  std::vector<Digest> digests;
   std::map<Digest, Result<Known>> here;  // a value that is put into `known_` may have others forgotten
+  std::vector<Digest> digests, asked;
   std::vector<Translation> fresh;
   for (const Translation& translation : translations) {
     const Digest& digest = digests.emplace_back(translation.digest());
-    const Known* known = known_.find(digest);
-    auto unknown = error(Code::internal, "not assembled");
-    const bool first = here.try_emplace(digest, known ? Result<Known>(*known) : Result<Known>(std::move(unknown))).second;
-    if (first && !known) fresh.push_back(translation);
+    if (here.contains(digest) || std::ranges::find(asked, digest) != asked.end()) continue;
+    if (const Known* known = known_.find(digest)) {
+      here.emplace(digest, *known);
+    } else {
+      asked.push_back(digest);
+      fresh.push_back(translation);
+    }
   }
   std::vector<Result<CompiledCode>> assembled = compiler.assemble_all(fresh);
   for (size_t i = 0; i < fresh.size(); ++i) {
-    const Digest digest = fresh[i].digest();
-    Result<Known>& made = here.at(digest);
     if (!assembled[i].ok()) {
-      made = assembled[i].status();
+      here.emplace(asked[i], assembled[i].status());
       continue;
     }
-    made = split(fresh[i], std::move(*assembled[i]));
-    known_.put(digest, *made, Bytes(made->code.image.bytes.size()));
+    const Known& made = *here.emplace(asked[i], split(fresh[i], std::move(*assembled[i]))).first->second;
+    known_.put(asked[i], made, Bytes(made.code.image.bytes.size()));
   }
   std::vector<Result<CompiledCode>> all;
   for (size_t i = 0; i < translations.size(); ++i) {
