@@ -121,6 +121,8 @@ std::optional<ToWorker> read_to_worker(const std::string& type, MessageMembers& 
   return std::nullopt;
 }
 
+Json body_of(const TranslationBegan& job) { return {{"type", "translating"}, {"id", job.id}}; }
+
 Json body_of(const JobBegan& job) { return {{"type", "began"}, {"id", job.id}}; }
 
 Json body_of(const JobEnded& job) {
@@ -190,7 +192,7 @@ Status send(Channel& channel, FromWorker message) {
                                 numbers_of(code.object));
           },
           [&](JobLoading& job) { return channel.send({{"type", "loading"}, {"id", job.id}}); },
-          [&](TranslationBegan& job) { return channel.send({{"type", "translating"}, {"id", job.id}}); },
+          [&](TranslationBegan& job) { return channel.send(body_of(job)); },
           [&](JobsJoined& jobs) { return channel.send({{"type", "joined"}, {"id", jobs.id}}); },
           [&](JobBegan& job) { return channel.send(body_of(job)); },
           [&](JobTimed& job) {
@@ -203,6 +205,7 @@ Status send(Channel& channel, FromWorker message) {
       message);
 }
 
+void send_later(Channel& channel, const TranslationBegan& job) { channel.send_later(body_of(job)); }
 void send_later(Channel& channel, const JobBegan& job) { channel.send_later(body_of(job)); }
 void send_later(Channel& channel, const JobEnded& job) { channel.send_later(body_of(job)); }
 

@@ -95,8 +95,8 @@ struct MaskLost {
 struct WorkerExhausted {
   std::string reason;
 };
-// The job begins on a compile worker. The jobs that the worker was given before it have ended, or are translated and will be
-// assembled.
+// The job begins on a compile worker, or has begun: where the worker notes its jobs (last_words.h) it tells this with what comes
+// of the job. The jobs that the worker was given before it have ended, or are translated and will be assembled.
 struct TranslationBegan {
   JobId id = 0;
 };
@@ -143,6 +143,7 @@ using FromWorker =
 Status send(Channel& channel, ToWorker message);
 Status send(Channel& channel, FromWorker message);
 // The same, but they go with the next message that is sent, or with Channel::flush().
+void send_later(Channel& channel, const TranslationBegan& job);
 void send_later(Channel& channel, const JobBegan& job);
 void send_later(Channel& channel, const JobEnded& job);
 // Whether a StopJob may be among what has arrived. False: none is.

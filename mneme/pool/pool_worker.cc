@@ -80,7 +80,7 @@ void PoolWorker::begin(JobId job, PoolTime now) {
 
 void PoolWorker::note_began(JobId job, PoolTime now) {
   const bool told = began_ && !jobs_.empty() && jobs_.front() == job;
-  if (role_ != WorkerRole::device || told || !holds(jobs_, job)) return;
+  if (told || !holds(jobs_, job)) return;
   set_loading(0);
   begin(job, now);
 }

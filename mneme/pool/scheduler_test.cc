@@ -493,6 +493,19 @@ TEST_F(SchedulerTest, ATwinOfWhatCrashesItsCompilerFailsAlike) {
   EXPECT_EQ(twin, 2u);
 }
 
+TEST_F(SchedulerTest, ATranslationThatWasNotToldButNotedIsCharged) {
+  open_ready();
+  const JobId kept = submit("kept"), crashing = submit("crashing");
+  receive(compiler(), TranslationBegan{kept});
+  translate(kept, "object");
+  WorkerEnd crash = by_signal(SIGABRT);
+  crash.began = crashing;
+  end(compiler(), crash);
+  EXPECT_THAT(results(), ElementsAre("crashing: compile_error, measured"));
+  receive(compiler(), WorkerReady());
+  EXPECT_THAT(to_compile(compiler()), ElementsAre(kept));
+}
+
 TEST_F(SchedulerTest, ATwinThatWaitsForTheObjectOfALostCompilerIsCompiled) {
   open_ready();
   const JobId first = submit("one");

@@ -140,9 +140,9 @@ class CompileJobs {
 
   Status serve(const CompileJob& job) {
     if (job.alone) MNEME_TRY(assemble_kept());
-    LastWords::begin_job();
     began_ = job.id;
-    MNEME_TRY(send(orders_.channel(), TranslationBegan{job.id}));
+    send_later(orders_.channel(), TranslationBegan{job.id});
+    if (!LastWords::begin_job(job.id)) MNEME_TRY(orders_.channel().flush());
     MNEME_TRY(translate(job));
     if (kept_.size() < enough_ && !job.alone && orders_.any()) return {};
     return assemble_kept();

@@ -157,12 +157,14 @@ TEST(DeviceWorker, AJobThatEndsTheProcessAsItBeginsWasNoted) {
 }
 
 constexpr const char* kCrash = "crash";
+constexpr const char* kCrashAtOnce = "crash at once";
 
 // What its passes say, a configuration fails at; "crash" ends the process when it is assembled.
 class ScriptedCompiling final : public CompileWork {
  public:
   Status check_launch(const Configuration& configuration) override { return failing(configuration, "launch"); }
   Result<TranslatedCode> translate(const Configuration& configuration) override {
+    if (configuration.passes == kCrashAtOnce) ::_exit(1);
     MNEME_TRY(failing(configuration, "translate"));
     assembling_ = failing(configuration, "assemble");
     if (configuration.passes == kCrash) assembling_ = error(Code::internal, "{}", kCrash);
@@ -199,7 +201,7 @@ struct CompileStep {
 
 // What a compile worker says of jobs that it is given at once, until each has ended that is to be assembled, or until its
 // process, a child of this one, ends.
-std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) {
+std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs, const LastWords* words = nullptr) {
   auto ends = std::move(*Channel::pair());
   JobId last = 0;
   size_t open = 0;
@@ -213,6 +215,7 @@ std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) 
   const pid_t worker = ::fork();
   if (worker == 0) {
     ends.first = {};
+    if (words) LastWords::divert_to(Descriptor(::dup(words->descriptor())));
     serve_compile(std::move(ends.second), std::unique_ptr<CompileWork>(new ScriptedCompiling));
     ::_exit(0);
   }
@@ -222,6 +225,7 @@ std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) 
     auto message = ends.first.receive();
     if (!message.ok()) break;
     const FromWorker decoded = *decode_from_worker(WorkerRole::compile, std::move(*message));
+    if (const auto* job = std::get_if<TranslationBegan>(&decoded); job && words) told.push_back(fmt::format("began {}", job->id));
     if (const auto* job = std::get_if<JobsJoined>(&decoded)) told.push_back(fmt::format("joined {}", job->id));
     if (const auto* job = std::get_if<CodeTranslated>(&decoded)) told.push_back(fmt::format("translated {}", job->id));
     if (const auto* job = std::get_if<CodeAssembled>(&decoded)) {
@@ -276,6 +280,12 @@ TEST(CompileWorker, WhatIsAssembledIsToldBeforeItCanCrash) {
   EXPECT_THAT(told_by_compiler({{"a"}, {"crash"}, {"b", false, false}}),
               ElementsAre("translated 1", "assembled 1", "translated 2", "translated 3", "joined 2"));
   EXPECT_THAT(told_by_compiler({{"crash"}, {"b"}}), ElementsAre("translated 1")) << "alone, and the last that began";
+}
+
+TEST(CompileWorker, AJobThatEndsTheProcessWhileItIsTranslatedWasNoted) {
+  const LastWords words = std::move(*LastWords::create());
+  EXPECT_THAT(told_by_compiler({{"a"}, {kCrashAtOnce}}, &words), ElementsAre("began 1", "translated 1", "assembled 1"));
+  EXPECT_EQ(words.job(), 2u);
 }
 
 }  // namespace
