@@ -190,6 +190,43 @@ expect 0 fake driver.d 2
 contains out "median of 2 launches"
 unset LD_LIBRARY_PATH
 
+# From PTX ptxas makes the machine code again.
+ptx=$CASE_FOLDER/../../mneme/record/driver/testing/add_one.ptx
+expect 0 env "LD_LIBRARY_PATH=$MNEME_TEST_DRIVER" mneme record -rdb ptx-db --device cuda --vass 1 -- "$MNEME_TEST_DRIVER_PROGRAM" dlsym "$ptx" launch
+expect 0 mneme export ptx-db --source --set assembler.level=1 -o ptx.d
+[ ! -e ptx.d/kernel.ll ] || fail "there is IR that was not recorded"
+contains ptx.d/kernel.ptx add_one
+contains ptx.d/Makefile "PTXASFLAGS = -arch=sm_90 -O1"
+build ptx.d -B all
+contains out ptxas
+expect 0 fake ptx.d 1
+contains out "verified: memory is as recorded after the launch"
+expect 0 fake ptx.d 1 0 kernel.ptx
+
+# Memory of the host, which the device reaches at its address.
+cat >host.cu <<'CU'
+#include <cstdio>
+extern "C" __global__ void add_one(unsigned* words, unsigned count) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) ++words[i];
+}
+int main() {
+  unsigned* words;
+  cudaMallocHost(&words, 4096 * sizeof(unsigned));
+  for (unsigned i = 0; i < 4096; ++i) words[i] = i;
+  add_one<<<32, 128>>>(words, 4096);
+  cudaDeviceSynchronize();
+  std::printf("%u\n", words[4095]);
+}
+CU
+compile host.cu host
+expect 0 mneme record -rdb host-db --device cpu -- ./host
+expect 0 mneme export host-db --source -o host.d
+contains host.d/launch.h "nullptr, true, true},"
+build host.d program
+expect 0 fake host.d 2
+contains out "verified: memory is as recorded after the launch"
+
 # What makes none. Nothing is left then.
 refused() { # STATUS MESSAGE ARGUMENT...
   expect "$1" mneme export "${@:3}"

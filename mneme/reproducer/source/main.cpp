@@ -50,9 +50,7 @@ static bool is_right(const std::vector<CUdeviceptr>& places) {
   bool right = true;
   for (size_t i = 0; i < spans.size(); ++i) {
     if (places[i] == 0) continue;
-    Content left(spans[i].size);
-    CHECK(cuMemcpyDtoH(left.data(), places[i], left.size()));
-    if (!compare::span_is_right(i, pieces, left, content_of(i, true))) right = false;
+    if (!compare::span_is_right(i, pieces, get(i, places[i]), content_of(i, true))) right = false;
   }
   if (!right) std::puts("not verified: memory is not as recorded after the launch");
   return right;
@@ -81,7 +79,7 @@ int main(int count, char** words) {
   std::vector<float> times;
   for (int run = 0; run <= runs; ++run) {  // the first is not timed, since it takes longer
     for (size_t i = 0; i < spans.size(); ++i)
-      if (places[i] != 0) CHECK(cuMemcpyHtoD(places[i], before[i].data(), before[i].size()));
+      if (places[i] != 0) put(i, places[i], before[i]);
     CHECK(cuEventRecord(begin, nullptr));
     launch(kernel);
     CHECK(cuEventRecord(end, nullptr));

@@ -90,7 +90,8 @@ inline void map_memory(CUdevice device) {
     if (span.on_host) {  // memory of the host that the device reaches at the same address
       let_go({span.address, span.size});
       if (hold(span.address, span.size, PROT_READ | PROT_WRITE) == MAP_FAILED) fail("mmap", kTaken);
-      CHECK(cuMemHostRegister(reinterpret_cast<void*>(span.address), span.size, CU_MEMHOSTREGISTER_DEVICEMAP));
+      constexpr unsigned kFlags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
+      CHECK(cuMemHostRegister(reinterpret_cast<void*>(span.address), span.size, kFlags));
       continue;
     }
     CUmemGenericAllocationHandle memory;
@@ -119,4 +120,20 @@ inline std::vector<CUdeviceptr> places_in(CUmodule module) {
     places.push_back(place);
   }
   return places;
+}
+
+// Copies what a span holds to its place, and back.
+inline void put(size_t span, CUdeviceptr place, const Content& content) {
+  if (spans[span].on_host)
+    std::copy(content.begin(), content.end(), reinterpret_cast<unsigned char*>(place));
+  else
+    CHECK(cuMemcpyHtoD(place, content.data(), content.size()));
+}
+inline Content get(size_t span, CUdeviceptr place) {
+  Content content(spans[span].size);
+  if (spans[span].on_host)
+    std::copy_n(reinterpret_cast<unsigned char*>(place), content.size(), content.begin());
+  else
+    CHECK(cuMemcpyDtoH(content.data(), place, content.size()));
+  return content;
 }
