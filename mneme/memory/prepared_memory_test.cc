@@ -88,6 +88,19 @@ TEST_P(PreparedMemoryTest, MaskedMemoryIsPutBackToo) {
     restored(**memory);
     EXPECT_EQ(bytes_at(kData, before_.size()), before_);
   }
+  // It can be read page by page; a failure of whoever gets the pages ends that.
+  std::set<size_t> pages;
+  const auto see = [&](size_t region, size_t page, ByteSpan content) {
+    EXPECT_EQ(region, 0u);
+    EXPECT_TRUE(std::ranges::equal(content, ByteSpan(masked).subspan(page * kPageSize.count, kPageSize.count))) << page;
+    pages.insert(page);
+    return Status();
+  };
+  ASSERT_TRUE((*memory)->read_masked(see).ok());
+  EXPECT_TRUE(pages.contains(0) && pages.contains(4));
+  EXPECT_FALSE((*memory)->trusted());
+  const auto refuse = [](size_t, size_t, ByteSpan) { return error(Code::exhausted, "full"); };
+  EXPECT_EQ((*memory)->read_masked(refuse).code(), Code::exhausted);
 }
 
 // A kernel that works in place gives something else where it starts from what it left.
@@ -397,6 +410,15 @@ TEST_P(PreparedGlobals, OnlyWhatWasMaskedIsNotAsBeforeTheLaunch) {
   ASSERT_TRUE((*memory)->keep_masked_symbols({"written"}, *symbols).ok());
   EXPECT_EQ((*memory)->masked_bytes(), Bytes(32));
   EXPECT_EQ(start(), std::pair(read_, masked));
+  int pages = 0;
+  const auto see_page = [&](size_t region, size_t page, ByteSpan content) {
+    EXPECT_EQ(std::pair(region, page), std::pair(size_t{2}, size_t{0}));
+    EXPECT_TRUE(std::ranges::equal(content, masked));
+    ++pages;
+    return Status();
+  };
+  ASSERT_TRUE((*memory)->read_masked(see_page).ok());
+  EXPECT_EQ(pages, 1);
 
   // A part of one is compared and read alone.
   ASSERT_TRUE(stream_->copy_to_device(symbols->at("written"), left).ok());
