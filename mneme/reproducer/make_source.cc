@@ -101,7 +101,8 @@ Status compile(const SourceRequest& request, Parts& parts) {
 
 // Whether the code is right, where the device runs it.
 Status verify(const SourceRequest& request, Session& session, Parts& parts) {
-  if (session.device().properties().kind != kKind) return {};
+  const DeviceProperties& device = session.device().properties();
+  if (device.kind != kKind || !check_target(request.configuration.codegen, device).ok()) return {};
   Configuration once = request.configuration;
   once.execution = {};
   once.execution.iterations = 1;

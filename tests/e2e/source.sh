@@ -188,6 +188,9 @@ contains driver.d/Makefile "kernel.cubin is the program's own machine code"
 build driver.d
 expect 0 fake driver.d 2
 contains out "median of 2 launches"
+# Code for another GPU than the one that is there is made all the same.
+expect 0 mneme export add-db add_one --source --device cuda --set codegen.target=sm_100 -o target.d
+contains out "target.d: sources for sm_100: not run here, where no GPU runs the code"
 unset LD_LIBRARY_PATH
 
 # From PTX ptxas makes the machine code again.

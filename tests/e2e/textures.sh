@@ -270,6 +270,10 @@ contains out '"description": "texture 0x'
 lacks out "of an array of 4 texels of 4 B"
 expect 0 mneme show --json cpu halve
 contains out "of level 1 of a mipmapped array of 4 x 4 texels of 4 B"
+# Sources of such a launch would have to make them: they are refused. A program makes them.
+expect 2 mneme export cpu halve --source -o sources
+contains err "the launch has textures or surfaces, which main.cpp does not make; --program does"
+[ ! -e sources ] || fail "a folder was made"
 # At a driver that runs without a GPU, and replayed there.
 if [ -n "${MNEME_TEST_DRIVER:-}" ]; then
   export LD_LIBRARY_PATH=$MNEME_TEST_DRIVER
