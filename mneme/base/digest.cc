@@ -23,8 +23,9 @@ int hex_value(char c) {
 }  // namespace
 
 std::string Digest::hex() const {
+  constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  for (uint8_t byte : bytes) text += {kDigits[byte >> 4], kDigits[byte & 15]};
   return text;
 }
 
