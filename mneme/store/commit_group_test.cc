@@ -133,6 +133,29 @@ TEST(CommitGroup, HasTheDiskTakeAFolderOnceForAll) {
   EXPECT_EQ(count_whole(directory.path(), "at the end"), 20u);
 }
 
+// Neither the kernel's JSON nor its list is written anew.
+TEST(CommitGroup, WhatAnInstanceTakesDoesNotGrowWithThoseBefore) {
+  TemporaryDirectory directory;
+  std::map<std::string, uint64_t> done;
+  auto counting = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t bytes) {
+    ++done[std::string(operation)];
+    done["bytes"] += changes(operation) ? bytes : 0;
+    return Status();
+  });
+  auto database = Database::create(directory.path(), *counting);
+  std::map<std::string, uint64_t> of_the_tenth;
+  for (uint32_t i = 1; i <= 300; ++i) {
+    done.clear();
+    const auto dynamic = publish_sample(*database, sample_kernel(), sample_memory(i, 300));
+    EXPECT_FALSE(*database->has_instance(sample_kernel().static_hash, Digest{}));
+    ASSERT_TRUE(dynamic.ok());
+    if (i == 10) of_the_tenth = done;
+  }
+  EXPECT_LT(done["bytes"], of_the_tenth["bytes"] + 100);
+  done.erase("bytes"), of_the_tenth.erase("bytes");
+  EXPECT_EQ(done, of_the_tenth);
+}
+
 TEST(CommitGroup, HasAnInstanceOnceAndAKernelWithOneCode) {
   TemporaryDirectory directory;
   auto database = Database::create(directory.path());
