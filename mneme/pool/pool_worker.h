@@ -103,7 +103,8 @@ class PoolWorker {
   void set_loading(JobId job) { loading_ = job; }
   // The job has begun: those before it have run, or are translated, and are awaited.
   void begin(JobId job, PoolTime now);
-  // The same of a job that was noted, and not told, when the worker's process ended. Does nothing where it was told, or has ended.
+  // The same of a job that was noted, and not told, when the worker's process ended. Does nothing where it was told, or has
+  // ended.
   void note_began(JobId job, PoolTime now);
   // The compile worker assembles the job and those before it.
   void join(JobId job);
