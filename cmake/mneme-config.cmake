@@ -1,12 +1,15 @@
 # find_package(mneme): add_mneme(), which makes a target recordable. Works from wherever the prefix has been put.
 # find_package(mneme COMPONENTS api): mneme::mneme too, the C++ API (C++20): libmneme.so with all headers that it needs.
 #
-#   add_mneme(<target> [RDC] [ARCH <arch>])
+#   add_mneme(<target> [RDC] [HIP] [ARCH <arch>])
 #
-# <target> is an executable or a library with .cu files among its sources. They are compiled with clang, the plugin and
-#   ARCH   the GPU architecture, for example sm_90; default: MNEME_ARCH, else the first of CMAKE_CUDA_ARCHITECTURES, else sm_90
+# <target> is an executable or a library with .cu files among its sources, or with .hip files. They are compiled with clang, the plugin and
+#   ARCH   the GPU architecture, for example sm_90; default: MNEME_ARCH, else the first of CMAKE_CUDA_ARCHITECTURES, else sm_90. For HIP
+#          gfx90a, or several as one list ("gfx90a;gfx942"); default: MNEME_ARCH, else CMAKE_HIP_ARCHITECTURES, else gfx90a
 #   RDC    relocatable device code (-fgpu-rdc), linked by --offload-link; also when the target's options have -fgpu-rdc already
-# as CXX with "-x cuda", or as CUDA where the project has enabled that language with clang. Call it after the target has its
+#   HIP    the .cu, .cc, .cpp and .cxx files are HIP. It need not be said where the target has .hip files or sources of CMake's language
+#          HIP and no others are HIP
+# as CXX with "-x cuda" or "-x hip", or as CUDA or HIP where the project has enabled that language with clang. Call it after the target has its
 # sources. What links a static or object library made so is made recordable by linking it.
 get_filename_component(MNEME_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(MNEME_COMMAND "${MNEME_PREFIX}/bin/mneme")
@@ -43,10 +46,80 @@ function(mneme_check_compiler language)
   endif()
 endfunction()
 
+# Sets <variable> to the sources of the target that are HIP by themselves: .hip files, and those whose language is HIP.
+function(mneme_hip_sources variable target)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  set(found)
+  foreach(source IN LISTS sources)
+    get_source_file_property(language ${source} DIRECTORY ${folder} LANGUAGE)
+    if(source MATCHES "\\.hip$" OR language STREQUAL "HIP")
+      list(APPEND found ${source})
+    endif()
+  endforeach()
+  set(${variable} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(mneme_add_hip target hip_sources all rdc arch)
+  get_target_property(type ${target} TYPE)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  get_target_property(compile_options ${target} COMPILE_OPTIONS)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(NOT arch AND MNEME_ARCH)
+    set(arch ${MNEME_ARCH})
+  elseif(NOT arch AND CMAKE_HIP_ARCHITECTURES)
+    set(arch ${CMAKE_HIP_ARCHITECTURES})
+  endif()
+  set(arguments --hip)
+  if(arch)
+    list(JOIN arch , arch)
+    list(APPEND arguments --arch ${arch})
+  endif()
+  if(rdc OR "${compile_options} ${CMAKE_CXX_FLAGS} ${CMAKE_HIP_FLAGS}" MATCHES "-fgpu-rdc")
+    list(APPEND arguments --rdc)
+  endif()
+  mneme_options(flags cxxflags ${arguments})
+  mneme_options(link_flags ldflags ${arguments})
+
+  set(as_cxx)
+  foreach(source IN LISTS sources)
+    get_source_file_property(language ${source} DIRECTORY ${folder} LANGUAGE)
+    if(language STREQUAL "HIP" OR ("HIP" IN_LIST languages AND source MATCHES "\\.hip$"))
+      continue()  # by the target's options below
+    elseif(source MATCHES "\\.hip$" OR (all AND source MATCHES "\\.(cu|cc|cpp|cxx|C)$"))
+      list(APPEND as_cxx ${source})
+    endif()
+  endforeach()
+  if("HIP" IN_LIST languages)
+    mneme_check_compiler(HIP)
+    set(hip_flags ${flags})
+    list(FILTER hip_flags EXCLUDE REGEX "^--offload-arch=")  # CMake gives the architectures itself
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:HIP>:${hip_flags}>")
+  endif()
+  if(as_cxx)
+    set_source_files_properties(${as_cxx} DIRECTORY ${folder} PROPERTIES LANGUAGE CXX)
+    foreach(source IN LISTS as_cxx)
+      set_property(SOURCE ${source} DIRECTORY ${folder} APPEND PROPERTY COMPILE_OPTIONS -x hip ${flags})
+    endforeach()
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+
+  set(visibility PRIVATE)
+  if(type MATCHES "^(STATIC_LIBRARY|OBJECT_LIBRARY|INTERFACE_LIBRARY)$")
+    set(visibility INTERFACE)
+  endif()
+  set(libraries ${link_flags})
+  list(FILTER libraries INCLUDE REGEX "^-[Ll]|^-Wl,")
+  list(FILTER link_flags EXCLUDE REGEX "^-[Ll]|^-Wl,")
+  target_link_options(${target} ${visibility} ${link_flags})
+  target_link_libraries(${target} ${visibility} ${libraries})
+endfunction()
+
 function(add_mneme target)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "RDC" "ARCH" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "RDC;HIP" "ARCH" "")
   if(ARG_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "add_mneme(${target}): what is ${ARG_UNPARSED_ARGUMENTS}? The arguments are RDC and ARCH <arch>.")
+    message(FATAL_ERROR "add_mneme(${target}): what is ${ARG_UNPARSED_ARGUMENTS}? The arguments are RDC, HIP and ARCH <arch>.")
   endif()
   if(NOT TARGET ${target})
     message(FATAL_ERROR "add_mneme: there is no target ${target}")
@@ -56,6 +129,11 @@ function(add_mneme target)
   get_target_property(folder ${target} SOURCE_DIR)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   mneme_check_compiler(CXX)
+  mneme_hip_sources(hip_sources ${target})
+  if(hip_sources OR ARG_HIP)
+    mneme_add_hip(${target} "${hip_sources}" "${ARG_HIP}" "${ARG_RDC}" "${ARG_ARCH}")
+    return()
+  endif()
 
   set(arch sm_90)
   if(ARG_ARCH)

@@ -1,7 +1,8 @@
-/* The call table: every function of the CUDA runtime that a recordable program calls goes through one slot of it.
+/* The call table: every function of the CUDA or the HIP runtime that a recordable program calls goes through one slot of it.
  *
  * `mneme config ldflags` links the runtime with --wrap for each function, so that a call of cudaMalloc jumps through slot
  * MNEME_CALL_cudaMalloc. At start a slot holds the real function; emulation and record, loaded on request, replace slots.
+ * A HIP program is linked with `mneme config --hip ldflags`, and its table has slots of enum mneme_hip_call (hip_calls.inc).
  * A process has one table for each linked object (the program, each shared library that holds kernels): each has its own
  * CUDA runtime where that is linked statically, so a replacement must call on through the table it was called from.
  */
@@ -22,8 +23,9 @@
 typedef void (*mneme_function)(void);
 
 enum mneme_table_device {
-  MNEME_TABLE_CUDA = 0, /* the slots end in the vendor's runtime */
+  MNEME_TABLE_CUDA = 0, /* the slots end in the CUDA runtime */
   MNEME_TABLE_CPU = 1,  /* the slots end in the emulation */
+  MNEME_TABLE_HIP = 2,  /* the slots end in the HIP runtime */
 };
 
 /* Finds the device global `name` in the image that holds the kernel registered for `host_function`, and gives its address and
@@ -39,20 +41,21 @@ typedef void (*mneme_annotate_function)(struct mneme_call_table* table, const vo
 
 struct mneme_call_table {
   uint32_t abi_version;       /* MNEME_ABI_VERSION of the object that holds it */
-  uint32_t call_count;        /* MNEME_CALL_COUNT of it */
+  uint32_t call_count;        /* the number of functions of its list: MNEME_CALL_COUNT, MNEME_HIP_CALL_COUNT */
   uint32_t index;             /* unique in the process, below MNEME_MAX_TABLES; the first interposer gives it (accept_table) */
   uint32_t device;            /* enum mneme_table_device; emulation sets it */
   mneme_function* slots;      /* call_count entries, indexed by enum mneme_call; what the trampolines jump through */
-  const mneme_function* real; /* the same, never changed: the functions that were linked */
+  const mneme_function* real; /* the same, never changed: the functions that were linked; null: this HIP runtime lacks it */
   mneme_find_global_function find_global; /* null: ask the driver; emulation sets it */
-  uint64_t calls_digest;                  /* MNEME_CUDA_CALLS_DIGEST: slots of tables with the same one mean the same */
-  const char* object;                     /* path of the linked object, as the dynamic loader has it; never null */
-  mneme_annotate_function annotate;       /* null: nobody asks for annotations; record sets it */
+  uint64_t calls_digest; /* MNEME_CUDA_CALLS_DIGEST, MNEME_HIP_CALLS_DIGEST: slots of tables with the same one mean the same */
+  const char* object;    /* path of the linked object, as the dynamic loader has it; never null */
+  mneme_annotate_function annotate; /* null: nobody asks for annotations; record sets it */
 };
 
 /* A recordable object holds this note (section ".note.mneme", owner "Mneme"), so that `mneme` can tell before it runs it. */
 #define MNEME_NOTE_OWNER "Mneme"
-#define MNEME_NOTE_TYPE 1u
+#define MNEME_NOTE_TYPE 1u     /* of an object that calls the CUDA runtime */
+#define MNEME_NOTE_TYPE_HIP 2u /* of one that calls the HIP runtime */
 struct mneme_note {
   uint32_t abi_version;
   uint32_t call_count;

@@ -1,6 +1,7 @@
-/* What the headers of ROCm before 6 expect of the compiler and clang 22 no longer has: the width of a wavefront as a macro, and a
- * fence that a library of device functions has, which clang no longer links. `mneme config --hip cxxflags` has clang include this
- * file before every file. It is nothing but in HIP files, and harmless with newer headers, which use neither.
+/* What the headers and libraries of ROCm before 6 expect of the compiler and clang 22 no longer has: the width of a wavefront as
+ * a macro, a fence of a library of device functions that clang no longer links, and a constant that the mathematical ones ask
+ * for. `mneme config --hip cxxflags` has clang include this file before every file. It is nothing but in HIP files, and harmless
+ * with newer ROCm, which uses none of these.
  */
 #ifndef MNEME_ABI_HIP_COMPILER_H
 #define MNEME_ABI_HIP_COMPILER_H
@@ -40,6 +41,17 @@ static inline __attribute__((device, always_inline)) void mneme_work_item_fence(
 }
 #undef MNEME_FENCE_IN
 #define __atomic_work_item_fence(flags, order, scope) mneme_work_item_fence(order, scope)
+
+#include <hip/hip_version.h>
+#if HIP_VERSION_MAJOR < 6
+/* Whether denormal numbers are zero: they are not. clang says it by an attribute of each function instead. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+extern "C" {
+inline __attribute__((device, used, visibility("hidden"))) constexpr unsigned char __oclc_daz_opt = 0;
+}
+#pragma clang diagnostic pop
+#endif
 
 #endif
 #endif

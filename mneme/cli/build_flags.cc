@@ -3,22 +3,27 @@
 #include <charconv>
 
 namespace mneme::cli {
+
+std::vector<std::string> plugin_flags(const Installation& installation) {
+  return {
+      "-fpass-plugin=" + installation.plugin().string(),
+      "-fno-discard-value-names",
+      // The same flags serve where some have nothing to do: host code, relocatable device code, linking.
+      "-Wno-unused-command-line-argument",
+      // What the plugin warns of keeps a kernel from being recorded, not a program with -Werror from being built.
+      "-Wno-error=backend-plugin",
+  };
+}
+
 namespace {
 
 std::vector<std::string> common_flags(const Installation& installation, const Path& cuda) {
-  std::vector<std::string> flags{
-      "-fpass-plugin=" + installation.plugin().string(),
-      "-fno-discard-value-names",
-      "--cuda-path=" + cuda.string(),
-      // clang 22 knows CUDA up to 12.9 and compiles with 13: the warning says no more than that.
-      "-Wno-unknown-cuda-version",
-  };
+  std::vector<std::string> flags = plugin_flags(installation);
+  flags.push_back("--cuda-path=" + cuda.string());
+  // clang 22 knows CUDA up to 12.9 and compiles with 13: the warning says no more than that.
+  flags.push_back("-Wno-unknown-cuda-version");
   // fatbinary compresses debug images by default, with a method of its own; the kernels' IR is read from them.
   flags.insert(flags.end(), {"-Xcuda-fatbinary", "--compress=false"});
-  // The same flags serve where some have nothing to do: host code, relocatable device code, linking.
-  flags.push_back("-Wno-unused-command-line-argument");
-  // What the plugin warns of keeps a kernel from being recorded, not a program with -Werror from being built.
-  flags.push_back("-Wno-error=backend-plugin");
   // Where CUDA 13 keeps CUB, Thrust and libcu++.
   const Path cccl = cuda / "include" / "cccl";
   if (FileSystem::posix().exists(cccl)) flags.push_back("-I" + cccl.string());

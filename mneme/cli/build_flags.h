@@ -19,6 +19,9 @@ struct BuildFlagOptions {
   DeviceCode device_code = DeviceCode::whole;
 };
 
+// The options that have clang run the plugin, whichever vendor the code is for.
+std::vector<std::string> plugin_flags(const Installation& installation);
+
 // The options with which clang++ compiles .cu files so that their kernels can be recorded. "-x cuda" is not among them, since it
 // would also hold for object files on the same command line.
 std::vector<std::string> cxx_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "mneme/base/suggestion.h"
 #include "mneme/cli/build_flags.h"
+#include "mneme/cli/hip_build_flags.h"
 #include "mneme/cli/installation.h"
 #include "mneme/cli/options/command.h"
 #include "mneme/cli/output.h"
@@ -14,7 +16,7 @@ namespace mneme::cli {
 namespace {
 
 const std::vector<std::string> kKeys{"cc",     "cxx",        "cxxflags", "cudaflags", "ldflags", "prefix",
-                                     "libdir", "includedir", "cmakedir", "cudadir",   "version"};
+                                     "libdir", "includedir", "cmakedir", "cudadir",   "rocmdir", "version"};
 
 class ConfigCommand : public Command {
  public:
@@ -22,10 +24,13 @@ class ConfigCommand : public Command {
     app.add_option(
            "KEY", key_,
            "cc, cxx: the compilers; cxxflags: compile .cu files; cudaflags: the same for CMake's CUDA language; ldflags: link; "
-           "prefix, libdir, includedir, cmakedir, cudadir: folders; version")
+           "prefix, libdir, includedir, cmakedir, cudadir, rocmdir: folders; version")
         ->required();
-    app.add_option("--arch", options_.architecture, "GPU architecture to compile for (default: $MNEME_ARCH, else sm_90)");
-    app.add_flag("--rdc", relocatable_, "relocatable device code: -fgpu-rdc in cxxflags, --offload-link in ldflags");
+    app.add_option("--arch", options_.architecture,
+                   "GPU architecture to compile for (default: $MNEME_ARCH, else sm_90, with --hip gfx90a)");
+    app.add_flag("--hip", hip_, "cxxflags and ldflags of HIP programs, whose --arch may be several by commas: gfx90a,gfx942");
+    app.add_flag("--rdc", relocatable_,
+                 "relocatable device code: -fgpu-rdc in cxxflags, --offload-link or --hip-link in ldflags");
     app.add_option("--cudart", cudart_, "CUDA runtime to link: static or shared")->check(CLI::IsMember({"static", "shared"}));
   }
 
@@ -50,26 +55,53 @@ class ConfigCommand : public Command {
     if (key_ == "includedir") return installation.includedir.string();
     if (key_ == "cmakedir") return installation.cmakedir.string();
     if (std::find(kKeys.begin(), kKeys.end(), key_) == kKeys.end()) return unknown_key();
+    if (hip_ || key_ == "rocmdir") return look_up_hip(installation);
     MNEME_TRY(choose_architecture());
     MNEME_ASSIGN(Path cuda, find_cuda_toolkit());
     if (key_ == "cudadir") return cuda.string();
     return join_for_shell(flags(installation, cuda));
   }
 
-  Status choose_architecture() {
-    std::string source = "--arch";
-    if (options_.architecture.empty()) {
-      const char* chosen = std::getenv("MNEME_ARCH");
-      source = "MNEME_ARCH";
-      options_.architecture = chosen && *chosen ? chosen : BuildFlagOptions().architecture;
+  Result<std::string> look_up_hip(const Installation& installation) {
+    if (cudart_) return error(Code::invalid_argument, "--cudart is of CUDA programs, and not of HIP's: leave it out");
+    if (key_ == "cudaflags" || key_ == "cudadir")
+      return error(Code::invalid_argument, "'{}' is of CUDA, and not of HIP: leave --hip out", key_);
+    HipBuildOptions options;
+    const std::string source = choose_architecture(options.architectures);
+    if (!are_hip_architectures(options.architectures))
+      return error(Code::invalid_argument, "{}: '{}' is no architecture of an AMD GPU, as gfx90a is, or several by commas",
+                   source, options.architectures);
+    MNEME_ASSIGN(const Rocm rocm, find_rocm());
+    if (key_ == "rocmdir") return rocm.home.string();
+    MNEME_TRY(check_device_libraries(rocm, options.architectures));
+    options.device_code = relocatable_ ? DeviceCode::relocatable : DeviceCode::whole;
+    return join_for_shell(key_ == "cxxflags" ? hip_cxx_flags(installation, rocm, options)
+                                             : hip_link_flags(installation, rocm, options));
+  }
+
+  // --arch, else MNEME_ARCH where it is of the vendor asked for, else what it was. Returns where it is from.
+  std::string choose_architecture(std::string& architecture) const {
+    const char* chosen = std::getenv("MNEME_ARCH");
+    if (!options_.architecture.empty()) {
+      architecture = options_.architecture;
+      return "--arch";
     }
+    const bool of_cuda = chosen && std::string_view(chosen).starts_with("sm_");
+    if (chosen && *chosen && !(hip_ && of_cuda)) architecture = chosen;
+    return "MNEME_ARCH";
+  }
+
+  Status choose_architecture() {
+    std::string architecture = BuildFlagOptions().architecture;
+    const std::string source = choose_architecture(architecture);
+    options_.architecture = architecture;
     if (is_architecture(options_.architecture)) return {};
     return error(Code::invalid_argument, "{}: '{}' is no GPU architecture from sm_75 to sm_121, as sm_90 is", source,
                  options_.architecture);
   }
 
   std::vector<std::string> flags(const Installation& installation, const Path& cuda) {
-    options_.cuda_runtime = cudart_ == "shared" ? CudaRuntime::shared_library : CudaRuntime::static_library;
+    options_.cuda_runtime = cudart_.value_or("static") == "shared" ? CudaRuntime::shared_library : CudaRuntime::static_library;
     options_.device_code = relocatable_ ? DeviceCode::relocatable : DeviceCode::whole;
     if (key_ == "cxxflags") return cxx_flags(installation, cuda, options_);
     if (key_ == "cudaflags") return cuda_flags(installation, cuda, options_);
@@ -82,8 +114,8 @@ class ConfigCommand : public Command {
   }
 
   std::string key_;
-  std::string cudart_ = "static";
-  bool relocatable_ = false;
+  std::optional<std::string> cudart_;
+  bool relocatable_ = false, hip_ = false;
   BuildFlagOptions options_{.architecture = ""};
 };
 
@@ -92,6 +124,8 @@ const Registration registration(
      .summary = "print what a build system needs: compilers, flags, folders",
      .examples = {{"$(mneme config cxx) -O2 $(mneme config cxxflags) app.cu -o app $(mneme config ldflags)",
                    "build a program that can be recorded"},
+                  {"$(mneme config cxx) -O2 $(mneme config --hip cxxflags) tool.hip -o tool $(mneme config --hip ldflags)",
+                   "the same for a HIP program"},
                   {"mneme config cmakedir", "what CMAKE_PREFIX_PATH is to have for find_package(mneme)"}}},
     [] { return std::make_unique<ConfigCommand>(); });
 

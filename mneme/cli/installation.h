@@ -6,12 +6,13 @@
 //   <prefix>/lib/libmneme.so              the C++ API, which the command is made of
 //   <prefix>/lib/libmneme_instrument.so   the clang pass plugin
 //   <prefix>/lib/libmneme_runtime.a       what a recordable program links
+//   <prefix>/lib/libmneme_runtime_hip.a   the same for HIP programs, where Mneme is built with ROCm
 //   <prefix>/lib/libmneme_emulation.so    the CUDA runtime over the CPU device   } interposers, loaded by
 //   <prefix>/lib/libmneme_record.so       the recorder                           } `mneme run` and `mneme record`
 //   <prefix>/lib/libmneme_tuned.so        runs deployed code in the place of launches, under `mneme run --tuned`
 //   <prefix>/lib/libmneme_preload.so      stands before the CUDA driver in programs that were not built for recording
 //   <prefix>/lib/mneme/program            what stands in front of an exported launch (`mneme export --program`)
-//   <prefix>/lib/mneme/wrap.rsp           linker options that wrap the CUDA runtime
+//   <prefix>/lib/mneme/wrap.rsp           linker options that wrap the CUDA runtime; wrap_hip.rsp: HIP's
 //   <prefix>/lib/cmake/mneme/             find_package(mneme)
 //   <prefix>/include/mneme/               headers for recordable programs
 #pragma once
@@ -43,6 +44,7 @@ struct Installation {
   Path preload() const { return libdir / "libmneme_preload.so"; }
   Path runner() const { return libdir / "mneme" / "program"; }
   Path wrap_options() const { return libdir / "mneme" / "wrap.rsp"; }
+  Path hip_wrap_options() const { return libdir / "mneme" / "wrap_hip.rsp"; }
 };
 
 // The CUDA toolkit that applications are compiled with: $CUDA_HOME, the one Mneme was built with, /usr/local/cuda; the first that

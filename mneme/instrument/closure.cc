@@ -147,7 +147,7 @@ class Extractor {
                                      nullptr, variable.getThreadLocalMode(), variable.getAddressSpace());
     clone->copyAttributesFrom(&variable);
     // Its value on replay is what was recorded, so nothing may be concluded from the initialiser.
-    clone->setExternallyInitialized(variable.isExternallyInitialized() || (state && !variable.isDeclaration()));
+    clone->setExternallyInitialized(state && (variable.isExternallyInitialized() || !variable.isDeclaration()));
     return clone;
   }
 

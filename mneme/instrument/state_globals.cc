@@ -23,6 +23,10 @@ enum AddressSpace : unsigned { kGeneric = 0, kGlobal = 1, kConstant = 4 };
 // HIP's of ROCm before 5.7 and since.
 constexpr StringLiteral kBuiltinTypes[] = {"struct.__cuda_builtin_", "struct.__HIP_Coordinates<", "struct.__hip_builtin_"};
 
+// Constants by which ROCm's device libraries are told what they are compiled for. Where a header defines one, clang takes it for
+// a variable that the host may change.
+constexpr StringLiteral kControlConstants = "__oclc_";
+
 bool is_builtin_variable(const GlobalVariable& variable) {
   auto* type = dyn_cast<StructType>(variable.getValueType());
   return type && type->hasName() && any_of(kBuiltinTypes, [&](StringRef p) { return type->getName().starts_with(p); });
@@ -52,6 +56,7 @@ bool is_state(const GlobalVariable& variable) {
   if (space != kGeneric && space != kGlobal && space != kConstant) return false;
   StringRef name = variable.getName();
   if (name.starts_with("llvm.") || name.starts_with(MNEME_SEGMENT_PREFIX) || is_builtin_variable(variable)) return false;
+  if (name.starts_with(kControlConstants) && variable.isConstant()) return false;
   if (variable.isDeclaration()) return true;
   if (variable.isExternallyInitialized()) return true;
   if (variable.isConstant()) return false;

@@ -6,8 +6,11 @@
 
 namespace mneme {
 
-Status accept_table(mneme_call_table& table) {
-  MNEME_TRY(check_note({table.abi_version, table.call_count, table.calls_digest}, table.object));
+Status accept_table(mneme_call_table& table, const RuntimeCalls& calls) {
+  if (table.device != MNEME_TABLE_CPU && table.device != static_cast<uint32_t>(calls.device))
+    return error(Code::unsupported, "{} does not call the {} runtime, which is the one that this interposer stands before",
+                 table.object, calls.name);
+  MNEME_TRY(check_note({table.abi_version, table.call_count, table.calls_digest}, table.object, calls));
   static std::mutex mutex;
   static uint32_t next = 0;
   std::lock_guard lock(mutex);

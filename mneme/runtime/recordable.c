@@ -2,7 +2,9 @@
  * the interposers that MNEME_INTERPOSERS names. Plain C that needs only libc, because it lives in programs of every kind.
  *
  * Everything here is private to the linked object (hidden), so that each object jumps through its own table into its own
- * CUDA runtime. Without the environment variable nothing happens but one getenv. */
+ * runtime. Without the environment variable nothing happens but one getenv.
+ *
+ * It is compiled once for each vendor, whose row (calls_cuda.h, calls_hip.h) MNEME_CALLS_ROW names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,22 +13,23 @@
 
 #include "mneme/abi/annotate.h"
 #include "mneme/abi/call_table.h"
+#include MNEME_CALLS_ROW
 
-#define DECLARE_REAL(name) extern void __real_##name(void);
-MNEME_CUDA_CALLS(DECLARE_REAL)
+#define DECLARE_REAL(name) extern MNEME_ROW_LINKAGE void __real_##name(void);
+MNEME_ROW_CALLS(DECLARE_REAL)
 
 #define ENTRY(name) __real_##name,
-__attribute__((visibility("hidden"))) mneme_function mneme_call_slots[MNEME_CALL_COUNT] = {MNEME_CUDA_CALLS(ENTRY)};
-static mneme_function real_functions[MNEME_CALL_COUNT];
+__attribute__((visibility("hidden"))) mneme_function MNEME_ROW_SLOTS[MNEME_ROW_COUNT] = {MNEME_ROW_CALLS(ENTRY)};
+static mneme_function real_functions[MNEME_ROW_COUNT];
 
 static struct mneme_call_table table = {
     .abi_version = MNEME_ABI_VERSION,
-    .call_count = MNEME_CALL_COUNT,
+    .call_count = MNEME_ROW_COUNT,
     .index = MNEME_TABLE_UNNUMBERED,
-    .device = MNEME_TABLE_CUDA,
-    .slots = mneme_call_slots,
+    .device = MNEME_ROW_DEVICE,
+    .slots = MNEME_ROW_SLOTS,
     .real = real_functions,
-    .calls_digest = MNEME_CUDA_CALLS_DIGEST,
+    .calls_digest = MNEME_ROW_DIGEST,
 };
 
 /* An ELF note: sizes of owner and content, type, owner padded to 4 bytes, content. */
@@ -38,9 +41,9 @@ struct note {
 __attribute__((section(".note.mneme"), used, aligned(8))) static const struct note note = {
     sizeof MNEME_NOTE_OWNER,
     sizeof(struct mneme_note),
-    MNEME_NOTE_TYPE,
+    MNEME_ROW_NOTE,
     MNEME_NOTE_OWNER,
-    {MNEME_ABI_VERSION, MNEME_CALL_COUNT, MNEME_CUDA_CALLS_DIGEST},
+    {MNEME_ABI_VERSION, MNEME_ROW_COUNT, MNEME_ROW_DIGEST},
 };
 
 /* The definition behind the weak reference of annotate.h. */
@@ -74,7 +77,7 @@ static void start(void) {
 
   Dl_info info;
   table.object = dladdr(&table, &info) && info.dli_fname ? info.dli_fname : "the program";
-  memcpy(real_functions, mneme_call_slots, sizeof real_functions);
+  memcpy(real_functions, MNEME_ROW_SLOTS, sizeof real_functions);
   char* list = strdup(paths);
   char* rest = NULL;
   for (char* path = list ? strtok_r(list, ":", &rest) : NULL; path; path = strtok_r(NULL, ":", &rest)) attach(path);

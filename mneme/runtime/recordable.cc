@@ -44,7 +44,8 @@ Status read_note(const HostElf& elf, const Elf64_Shdr& section, ObjectFile& out)
     mneme_note note;
   } found;
   MNEME_TRY(elf.read(section.sh_offset, found));
-  if (found.header.n_type != MNEME_NOTE_TYPE || found.header.n_namesz != sizeof MNEME_NOTE_OWNER ||
+  out.calls = runtime_calls_of_note(found.header.n_type);
+  if (!out.calls || found.header.n_namesz != sizeof MNEME_NOTE_OWNER ||
       std::memcmp(found.owner, MNEME_NOTE_OWNER, sizeof MNEME_NOTE_OWNER) != 0)
     return {};
   out.recordable = true;
@@ -96,7 +97,7 @@ Result<ObjectFile> read_object_file(ByteSpan bytes, const std::string& name) {
   for (uint64_t index = 0; index < header.e_shnum; ++index) {
     MNEME_ASSIGN(Elf64_Shdr current, section(index));
     MNEME_ASSIGN(std::string current_name, elf.string(names, current.sh_name));
-    if (current_name == ".nv_fatbin" && current.sh_size != 0) out.device_code = true;
+    if ((current_name == ".nv_fatbin" || current_name == ".hip_fatbin") && current.sh_size != 0) out.device_code = true;
     if (current_name == ".interp") out.loaded_dynamically = true;
     if (current_name == "llvm_offload_entries") offload_entries = true;
     if (current_name == ".note.mneme") MNEME_TRY(read_note(elf, current, out));
@@ -109,17 +110,20 @@ Result<ObjectFile> read_object_file(ByteSpan bytes, const std::string& name) {
   return out;
 }
 
-Status check_note(const mneme_note& note, const std::string& name) {
+Status check_note(const mneme_note& note, const std::string& name, const RuntimeCalls& calls) {
+  if (calls.call_count == 0)
+    return error(Code::unsupported,
+                 "{} calls the {} runtime, and this Mneme was built without it: build it where ROCm is installed", name,
+                 calls.name);
   if (note.abi_version != MNEME_ABI_VERSION)
-    return error(Code::incompatible,
-                 "{} was linked by a Mneme with ABI version {}, this one has {}: link it again with `mneme config ldflags`", name,
-                 note.abi_version, MNEME_ABI_VERSION);
-  if (note.call_count != MNEME_CALL_COUNT || note.calls_digest != MNEME_CUDA_CALLS_DIGEST)
+    return error(Code::incompatible, "{} was linked by a Mneme with ABI version {}, this one has {}: link it again with {}", name,
+                 note.abi_version, MNEME_ABI_VERSION, calls.link_options);
+  if (note.call_count != calls.call_count || note.calls_digest != calls.calls_digest)
     return error(
         Code::incompatible,
-        "{} was linked by a Mneme built for another version of the CUDA runtime ({} functions, this one has {}): link it again "
-        "with `mneme config ldflags`",
-        name, note.call_count, static_cast<int>(MNEME_CALL_COUNT));
+        "{} was linked by a Mneme built for another version of the {} runtime ({} functions, this one has {}): link it again "
+        "with {}",
+        name, calls.name, note.call_count, calls.call_count, calls.link_options);
   return {};
 }
 

@@ -3,6 +3,7 @@
 sed 's|../check.h|check.h|' "$EXAMPLES/vecadd/vecadd.cu" >app.cu
 cp "$EXAMPLES/check.h" .
 compile app.cu app
+printf '#include <hip/hip_runtime.h>\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n' >tool.hip
 commands=$(mneme help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -vx -e tune -e report)
 [ "$(wc -w <<<"$commands")" -ge 12 ] || fail "the commands: $commands"
 
@@ -45,6 +46,7 @@ for command in doctor config run profile record ls show replay diff check ir swe
     bash -c "$line" >out 2>err </dev/null || status=$?
     case "$line" in
       *--device\ cuda*) continue ;;
+      *--hip*) mneme config rocmdir >/dev/null 2>&1 || continue ;;  # where there is no ROCm
     esac
     [ "$status" -eq 0 ] || fail "'$line' ended with $status"
   done <"examples.$command"

@@ -1,0 +1,116 @@
+#include "mneme/cli/hip_build_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "mneme/base/testing/temporary_folder.h"
+#include "mneme/runtime/runtime_calls.h"
+
+namespace mneme::cli {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+void make_file(const Path& path) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << "\n";
+}
+
+// A ROCm as far as its files are looked for.
+Rocm make_rocm(const Path& home) {
+  make_file(home / "include/hip/hip_runtime.h");
+  make_file(home / "lib/libamdhip64.so");
+  for (const char* name : {"ocml.bc", "oclc_isa_version_90a.bc", "oclc_isa_version_1100.bc"})
+    make_file(home / "amdgcn/bitcode" / name);
+  return {home, home / "lib/libamdhip64.so", home / "amdgcn/bitcode"};
+}
+
+class RocmPath : public ::testing::Test {
+ protected:
+  RocmPath() {
+    if (const char* old = std::getenv("ROCM_PATH")) kept_ = old;
+  }
+  ~RocmPath() override { kept_.empty() ? ::unsetenv("ROCM_PATH") : ::setenv("ROCM_PATH", kept_.c_str(), 1); }
+  const TemporaryDirectory folder_;
+
+ private:
+  std::string kept_;
+};
+
+TEST(HipArchitecture, IsOneOfAmds) {
+  for (const char* right :
+       {"gfx90a", "gfx942", "gfx1100", "gfx90a:xnack+", "gfx90a:sramecc+:xnack-", "gfx90a,gfx942", "gfx9-4-generic"})
+    EXPECT_TRUE(are_hip_architectures(right)) << right;
+  for (const char* wrong :
+       {"", "sm_90", "gfx", "gfx9", "GFX90A", "gfx90a,", ",gfx90a", "gfx90a:", "gfx90a:xnack", "gfx90a:tgsplit+", "gfx90a b"})
+    EXPECT_FALSE(are_hip_architectures(wrong)) << wrong;
+}
+
+TEST_F(RocmPath, NamesAnotherRocm) {
+  if (hip_runtime_calls().call_count == 0) GTEST_SKIP() << "built without HIP";
+  ::setenv("ROCM_PATH", folder_.path().c_str(), 1);
+  EXPECT_EQ(find_rocm().status().to_string(),
+            fmt::format("not_found: ROCM_PATH is {}, which is no ROCm (no include/hip/hip_runtime.h, no libamdhip64.so, or no "
+                        "amdgcn/bitcode/ocml.bc): set it to the folder of one, or unset it",
+                        folder_.path().string()));
+  const Rocm made = make_rocm(folder_.path());
+  const auto found = find_rocm();
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->library, made.library);
+  EXPECT_EQ(found->device_libraries, made.device_libraries);
+}
+
+TEST_F(RocmPath, BuiltWithoutHipSaysWhatToInstall) {
+  if (hip_runtime_calls().call_count != 0) GTEST_SKIP() << "built with HIP";
+  EXPECT_EQ(find_rocm().status().to_string(),
+            "unsupported: this Mneme was built without HIP: install the packages libamdhip64-dev and rocm-device-libs, or set "
+            "ROCM_PATH, "
+            "and build it again");
+}
+
+TEST_F(RocmPath, ArchitecturesNeedDeviceLibraries) {
+  const Rocm rocm = make_rocm(folder_.path());
+  EXPECT_TRUE(check_device_libraries(rocm, "gfx90a:xnack+,gfx1100").ok());
+  EXPECT_EQ(
+      check_device_libraries(rocm, "gfx90a,gfx942").to_string(),
+      fmt::format(
+          "unsupported: ROCm in {0} has no device library for gfx942 (there is no {0}/amdgcn/bitcode/oclc_isa_version_942.bc): "
+          "set ROCM_PATH to a newer ROCm, or choose another --arch",
+          folder_.path().string()));
+}
+
+TEST_F(RocmPath, FlagsCompileAndLink) {
+  const Installation installation = *Installation::at("/opt/mneme/bin/mneme");
+  const Rocm rocm = make_rocm(folder_.path());
+  const std::string home = folder_.path().string();
+  const auto compile = hip_cxx_flags(installation, rocm, {.architectures = "gfx90a,gfx1100"});
+  EXPECT_THAT(compile, Contains("-fpass-plugin=/opt/mneme/lib/libmneme_instrument.so"));
+  EXPECT_THAT(compile, Contains("-fno-discard-value-names"));
+  EXPECT_THAT(compile, Contains("--offload-arch=gfx90a,gfx1100"));
+  EXPECT_THAT(compile, Contains("--rocm-path=" + home));
+  EXPECT_THAT(compile, Contains("-mcode-object-version=5"));
+  EXPECT_THAT(join_for_shell(compile), HasSubstr("-include/opt/mneme/include/mneme/abi/hip_compiler.h"));
+  EXPECT_THAT(compile, Not(Contains("-fgpu-rdc")));
+  const auto link = hip_link_flags(installation, rocm, {});
+  EXPECT_THAT(link, Contains("-lmneme_runtime_hip"));
+  EXPECT_THAT(link, Contains("-Wl,@/opt/mneme/lib/mneme/wrap_hip.rsp"));
+  EXPECT_THAT(link, Contains("-Wl,-rpath,/opt/mneme/lib"));
+  EXPECT_THAT(link, Contains("-lamdhip64"));
+  EXPECT_THAT(link, Not(Contains("--hip-link")));
+
+  const HipBuildOptions relocatable{.device_code = DeviceCode::relocatable};
+  EXPECT_THAT(hip_cxx_flags(installation, rocm, relocatable), Contains("-fgpu-rdc"));
+  EXPECT_THAT(hip_link_flags(installation, rocm, relocatable), Contains("--hip-link"));
+  // Newer device libraries have the constants of clang's own version.
+  make_file(rocm.device_libraries / "oclc_abi_version_600.bc");
+  EXPECT_THAT(hip_cxx_flags(installation, rocm, {}), Contains("-mcode-object-version=6"));
+}
+
+}  // namespace
+}  // namespace mneme::cli

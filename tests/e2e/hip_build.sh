@@ -1,0 +1,104 @@
+# HIP programs are built recordable: by hand, with relocatable device code, and by CMake as C++ and as its language HIP. Without a GPU they
+# print what they print without Mneme.
+mneme config rocmdir >out 2>err || { grep -q "was built without HIP" err && skip "built without HIP"; fail "mneme config rocmdir"; }
+
+cat >app.hip <<'SOURCE'
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+
+__device__ int counter = 5;
+__global__ void fill(float* out, float value, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  __shared__ float tile[64];
+  tile[threadIdx.x] = expf(value) + counter;
+  __syncthreads();
+  if (i < n) out[i] = tile[63 - threadIdx.x];
+}
+int part();
+int main() {
+  float* out = nullptr;
+  std::printf("malloc: %s\n", hipGetErrorString(hipMalloc(reinterpret_cast<void**>(&out), 256)));
+  fill<<<1, 64>>>(out, 1.5f, 64);
+  std::printf("launch: %s\n", hipGetErrorString(hipGetLastError()));
+  return part();
+}
+SOURCE
+cat >part.hip <<'SOURCE'
+#include <hip/hip_runtime.h>
+__global__ void clear(int* out) { out[threadIdx.x] = 0; }
+int part() {
+  clear<<<1, 64>>>(nullptr);
+  return 0;
+}
+SOURCE
+
+cxx=$(mneme config cxx)
+# Without the plugin and the call table: what all others must print.
+plain=$(mneme config --hip cxxflags | sed 's/-fpass-plugin=[^ ]*//')
+# shellcheck disable=SC2086
+$cxx $plain app.hip part.hip -o plain -L"$(dirname "$(find "$(mneme config rocmdir)"/lib -maxdepth 2 -name libamdhip64.so | head -n 1)")" -lamdhip64
+./plain >wanted
+
+# built PROGRAM ARCHITECTURE...: it prints what it did, calls the runtime through its table, and is told from a CUDA program.
+built() {
+  expect 0 "$1"
+  cmp out wanted || fail "$1 prints something else"
+  nm "$1" | grep -q " __wrap_hipLaunchKernel" || fail "$1 calls the runtime directly"
+  expect 2 mneme run -- "$1"
+  contains err "calls the HIP runtime: Mneme builds such programs, and cannot run or record them"
+  strings -a "$1" >text
+  shift
+  for architecture; do contains text "amdgcn-amd-amdhsa--$architecture"; done
+}
+
+$cxx -O2 $(mneme config --hip cxxflags) app.hip part.hip -o hand $(mneme config --hip ldflags)
+built ./hand gfx90a
+both=gfx90a,gfx1030
+for file in app part; do $cxx -O2 $(mneme config --hip cxxflags --arch $both) -c $file.hip -o $file.o; done
+$cxx app.o part.o -o steps $(mneme config --hip ldflags --arch $both)
+built ./steps gfx90a gfx1030
+$cxx -O2 --no-offload-new-driver $(mneme config --hip cxxflags --arch $both) app.hip part.hip -o old $(mneme config --hip ldflags --arch $both)
+built ./old gfx90a gfx1030
+for file in app part; do $cxx -O2 $(mneme config --hip cxxflags --rdc) -c $file.hip -o $file.o; done
+$cxx app.o part.o -o relocatable $(mneme config --hip ldflags --rdc)
+built ./relocatable gfx90a
+
+cat >CMakeLists.txt <<'PROJECT'
+cmake_minimum_required(VERSION 3.25)
+project(with_hip LANGUAGES C CXX)
+find_package(mneme REQUIRED)
+if(LANGUAGE_HIP)
+  enable_language(HIP)
+endif()
+add_executable(app app.hip part.hip)
+add_mneme(app ARCH "gfx90a;gfx1030")
+configure_file(app.hip app.cpp COPYONLY)
+configure_file(part.hip part.cpp COPYONLY)
+add_executable(as_cxx ${CMAKE_CURRENT_BINARY_DIR}/app.cpp ${CMAKE_CURRENT_BINARY_DIR}/part.cpp)
+add_mneme(as_cxx HIP)
+configure_file(app.hip app_linked.hip COPYONLY)
+configure_file(part.hip part_linked.hip COPYONLY)
+add_executable(linked ${CMAKE_CURRENT_BINARY_DIR}/app_linked.hip ${CMAKE_CURRENT_BINARY_DIR}/part_linked.hip)
+add_mneme(linked RDC)
+PROJECT
+configure() {
+  local folder=$1
+  shift
+  HIPFLAGS=$(mneme config --hip cxxflags) expect 0 "$cmake" -B "$folder" -G Ninja -DCMAKE_C_COMPILER="$(mneme config cc)" \
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$(mneme config cmakedir)" "$@"
+  expect 0 "$cmake" --build "$folder"
+  built "$folder/app" gfx90a
+  built "$folder/as_cxx" gfx90a
+  built "$folder/linked" gfx90a
+}
+configure as-cxx
+# CMake's own language. Of ROCm's package for it no more is needed here than the target that device code is linked with; Debian's asks for
+# further packages.
+mkdir -p rocm/lib/cmake/hip-lang
+echo 'add_library(hip-lang::device INTERFACE IMPORTED)' >rocm/lib/cmake/hip-lang/hip-lang-config.cmake
+configure as-hip -DLANGUAGE_HIP=ON -DCMAKE_HIP_COMPILER="$cxx" -DCMAKE_HIP_ARCHITECTURES=gfx90a -DCMAKE_HIP_COMPILER_ROCM_ROOT="$PWD/rocm"
+
+# A ROCm that is none is one line.
+ROCM_PATH=$PWD expect 2 mneme config --hip cxxflags
+contains err "which is no ROCm"
