@@ -165,6 +165,7 @@ class Instrumenter {
     }
     return {};
   }
+
   Module& module_;
   mneme_segment_target target_;
   Linking linking_;
