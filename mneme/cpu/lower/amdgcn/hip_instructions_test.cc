@@ -217,6 +217,34 @@ TEST_P(HipInstructionsTest, InstructionsOnBits) {
   }
 }
 
+TEST_P(HipInstructionsTest, FunctionsThatAreCalledByPointersAndByThemselves) {
+  load("language");
+  std::vector<int32_t> out(8);
+  const std::array<int32_t, 8> in = {1, 5, 2, 3, 4, 5, 6, 7};
+  ASSERT_OK(run("language", {{}, {8, 1, 1}, {}}, address(out.data()), address(in.data())));
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(out[i], i * i + 120 + in[i]);
+}
+
+TEST_P(HipInstructionsTest, AtomicUpdatesThatWrapAroundAndOfHalves) {
+  load("more_atomics");
+  std::array<uint32_t, 2> words = {4, 1};
+  std::vector<uint16_t> numbers(64, 0x4200);  // 3
+  uint32_t pairs = 0;
+  ASSERT_OK(run("more_atomics", {{}, {64, 1, 1}, {}}, address(words.data()), address(numbers.data()), address(&pairs)));
+  EXPECT_THAT(words, ElementsAre((4 + 64) % 6, (1 + 6 * 64 - 64) % 6));
+  EXPECT_THAT(numbers, testing::Each(0x3e00));  // 1.5
+  EXPECT_EQ(pairs, 0x58005400u);                // 128 and 64
+}
+
+TEST_P(HipInstructionsTest, ClocksRise) {
+  load("times");
+  std::array<uint64_t, 4> out{};
+  ASSERT_OK(run("times", {{}, {1, 1, 1}, {}}, address(out.data())));
+  EXPECT_GT(out[2], out[0]);
+  EXPECT_GE(out[3], out[1]);
+  EXPECT_GT(out[1], 0u);
+}
+
 TEST_P(HipInstructionsTest, AssemblyOfCommentsWaitsAndMoves) {
   load("known_assembly");
   std::vector<int32_t> out(4);

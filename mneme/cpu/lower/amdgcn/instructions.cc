@@ -1,9 +1,7 @@
 #include "mneme/cpu/lower/amdgcn/instructions.h"
 
-#include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/Module.h>
 
 #include <vector>
@@ -30,7 +28,7 @@ What classify(const llvm::Instruction& instruction) {
   if (id == llvm::Intrinsic::trap || id == llvm::Intrinsic::debugtrap || id == llvm::Intrinsic::ubsantrap) return What::trap;
   if (is_fence_function(*callee)) return What::fence;
   if (is_library_function(*callee)) return What::library;
-  return callee->getName().starts_with("llvm.amdgcn.") ? What::intrinsic : What::other;
+  return callee->getName().starts_with("llvm.amdgcn.") || find_row(id) ? What::intrinsic : What::other;
 }
 
 const Row* row_of(const llvm::Instruction& instruction) {

@@ -46,6 +46,12 @@ Value* cycles(Emitter& e) { return e.state.call(ptx::CpuService::clock, {}); }
 // Counts at 100 MHz.
 Value* real_time(Emitter& e) { return e.ir.CreateUDiv(e.state.call(ptx::CpuService::global_timer, {}), e.ir.getInt64(10)); }
 
+// Messages to the hardware that are answered: of these, the one that asks for the time.
+Value* answered_message(Emitter& e) {
+  constexpr uint64_t kGetRealTime = 0x83;
+  return e.constant(0) == kGetRealTime ? e.ir.CreateZExtOrTrunc(real_time(e), e.call.getType()) : nullptr;
+}
+
 // Hardware registers: bits 0 to 5 number one, 6 to 10 say the first bit, 11 to 15 how many bits follow it.
 Value* hardware_register(Emitter& e) {
   constexpr uint64_t kHardwareId = 4, kXccId = 20, kShaderCycles = 29;
@@ -77,6 +83,8 @@ constexpr Row kRows[] = {
     {amdgcn_endpgm, end, Meets::others},
     {amdgcn_s_memtime, cycles},
     {amdgcn_s_memrealtime, real_time},
+    {amdgcn_s_sendmsg_rtn, answered_message},
+    {readsteadycounter, real_time},
     {amdgcn_s_getreg, hardware_register},
     // What a GPU orders or is advised by; the caches of a host need neither.
     {amdgcn_sched_barrier, nothing},

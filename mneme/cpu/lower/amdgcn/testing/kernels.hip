@@ -381,3 +381,42 @@ KERNEL constant_places(int* out, int which) {
   const int* place = which ? &cells[2][5] : &cells[3][1];
   out[threadIdx.x] = *place + cells[2][7] + cells[3][2];
 }
+
+// What the language has beside kernels: virtual functions, recursion, copies of memory.
+struct Shape {
+  virtual __device__ int area() const { return 1; }
+};
+struct Square : Shape {
+  __device__ Square(int side) : side(side) {}
+  __device__ int area() const override { return side * side; }
+  int side;
+};
+__device__ __attribute__((noinline)) int factorial(int n) { return n <= 1 ? 1 : n * factorial(n - 1); }
+KERNEL language(int* out, const int* in) {
+  const Shape unit;
+  const Square square(threadIdx.x);
+  const Shape* shape = in[0] ? (const Shape*)&square : &unit;
+  int copy[8];
+  memcpy(copy, in, sizeof copy);
+  out[threadIdx.x] = shape->area() + factorial(in[1]) + copy[threadIdx.x % 8];
+}
+
+typedef _Float16 halves __attribute__((ext_vector_type(2)));
+KERNEL more_atomics(unsigned* words, _Float16* numbers, halves* pairs) {
+  atomicInc(&words[0], 5);
+  atomicDec(&words[1], 5);
+#ifdef __gfx90a__
+  __builtin_amdgcn_global_atomic_fadd_v2f16((__attribute__((address_space(1))) halves*)pairs, halves{1, 2});
+#else
+  if (threadIdx.x == 0) *pairs = halves{64, 128};
+#endif
+  numbers[threadIdx.x] = numbers[threadIdx.x] * __builtin_amdgcn_rcph(numbers[threadIdx.x]) + (_Float16)0.5f;
+}
+
+KERNEL times(unsigned long long* out) {
+  out[0] = clock64();
+  out[1] = __builtin_readsteadycounter();
+  for (int i = 0; i < 100; ++i) __builtin_amdgcn_s_sleep(1);
+  out[2] = clock64();
+  out[3] = __builtin_readsteadycounter();
+}
