@@ -74,6 +74,7 @@ void wait_or_release(Scheduler& scheduler, Fiber& fiber, Barrier& bar, uint32_t 
 }
 
 constexpr uint32_t kind_of(Meet meet, uint32_t mode = 0) { return static_cast<uint32_t>(meet) << 8 | mode; }
+bool is_of_wave(const Meeting& meeting) { return meeting.kind >= kind_of(Meet::wave_sync); }
 
 // Calls body(lane) for each bit.
 template <typename Body>
@@ -186,6 +187,7 @@ void complete(Scheduler& scheduler, Warp& warp, Meeting& meeting, Fiber* caller)
       break;
     }
   }
+  if (is_of_wave(meeting)) --scheduler.open_waves();
   Meeting** link = &warp.meetings;
   while (*link != &meeting) link = &(*link)->next;
   *link = meeting.next;
@@ -227,6 +229,7 @@ void meet(Fiber& fiber, Party party, const Contribution& contribution) {
     meeting->arrived = 0;
     meeting->next = warp.meetings;
     warp.meetings = meeting;
+    if (is_of_wave(*meeting)) ++scheduler.open_waves();
   }
   meeting->arrived |= bit;
   meeting->fibers[lane] = &fiber;
@@ -247,7 +250,7 @@ void meet_wave(Fiber& fiber, Meet meet_as, uint32_t site, const Contribution& co
 Meeting* first_wave_meeting(const Warp& warp) {
   Meeting* first = nullptr;
   for (Meeting* meeting = warp.meetings; meeting != nullptr; meeting = meeting->next) {
-    if (meeting->kind < kind_of(Meet::wave_sync)) continue;
+    if (!is_of_wave(*meeting)) continue;
     if (first == nullptr || meeting->site < first->site) first = meeting;
   }
   return first;
@@ -257,6 +260,7 @@ Meeting* first_wave_meeting(const Warp& warp) {
 
 bool resolve_waves(Scheduler& scheduler, const std::vector<std::unique_ptr<Block>>& blocks) {
   bool resolved = false;
+  if (scheduler.open_waves() == 0) return false;
   for (const auto& block : blocks) {
     for (uint32_t warp = 0; warp * block->warp_size < block->threads; ++warp) {
       Meeting* meeting = first_wave_meeting(block->warps[warp]);

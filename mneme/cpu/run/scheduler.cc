@@ -139,6 +139,7 @@ void Scheduler::reset_after_failure() {
   active_waiters_.clear();
   step_waiters_.clear();
   messages_ = {};
+  open_waves_ = 0;
   free_blocks_ = nullptr;
   for (auto& block : blocks_) block->next = free_blocks_, free_blocks_ = block.get();
   free_meetings_ = nullptr;

@@ -71,6 +71,8 @@ class Scheduler {
   Heap& heap() { return heap_; }
   HostMessages& messages() { return messages_; }
   const TextureTable& textures() const { return textures_; }
+  // How many collectives of waves have lanes that wait in them.
+  uint64_t& open_waves() { return open_waves_; }
   // Meetings that are in no use. Whoever takes one gives it back.
   Meeting* take_meeting();
   void give_meeting(Meeting* meeting) {
@@ -116,7 +118,8 @@ class Scheduler {
   Block* starting_ = nullptr;  // has threads that no fiber runs yet
   uint64_t live_blocks_ = 0;   // not finished
   uint64_t taken_blocks_ = 0;  // of this launch
-  uint64_t spins_ = 0;         // yields since a thread last got ahead
+  uint64_t open_waves_ = 0;
+  uint64_t spins_ = 0;  // yields since a thread last got ahead
   FiberQueue active_waiters_;
   FiberQueue step_waiters_;
   FiberPool* pool_ = nullptr;  // of this launch's stack size
