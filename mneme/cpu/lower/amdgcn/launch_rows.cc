@@ -18,7 +18,18 @@ Value* work_group(Emitter& e) {
   return e.state.block_index(axis);
 }
 
+// Nothing writes there while a kernel runs, which lets a loop over work-items read once.
+void mark_invariant(Value& pointer, unsigned depth = 0) {
+  constexpr unsigned kDeepest = 8;
+  for (llvm::User* user : pointer.users()) {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user); load && load->isSimple())
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+    if (llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst>(user) && depth < kDeepest) mark_invariant(*user, depth + 1);
+  }
+}
+
 Value* at_dispatch(Emitter& e, uint64_t offset) {
+  mark_invariant(e.call);
   Value* begin = e.ir.CreateConstInBoundsGEP1_64(e.ir.getInt8Ty(), e.state.dispatch(), offset);
   return e.ir.CreateAddrSpaceCast(begin, e.call.getType());
 }

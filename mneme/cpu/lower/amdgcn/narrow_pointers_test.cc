@@ -277,7 +277,7 @@ TEST_F(NarrowPointersTest, AHostCallOfAnotherServiceIsAFault) {
 // The bound of a launch, and wide registers, which are used by nothing else than a loop over the work-items.
 TEST_F(NarrowPointersTest, TheLoopOverTheWorkItemsIsVectorised) {
   auto code = compile(R"(
-define amdgpu_kernel void @add(ptr addrspace(1) noalias %x, ptr addrspace(1) noalias %y, i32 %n, float %a) #0 {
+define amdgpu_kernel void @add(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n, float %a) #0 {
   %arguments = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
   %at = getelementptr i8, ptr addrspace(4) %arguments, i64 12
   %size16 = load i16, ptr addrspace(4) %at
