@@ -7,13 +7,15 @@
 namespace mneme {
 namespace {
 
+// Code is made for AMD GPUs, and nothing runs there yet: that kind alone has no device.
 TEST(CompilerBackends, AreOfKindsThatUsersHave) {
   for (const CompilerBackend& compiler : compiler_backends()) {
-    const Backend& device = backend_of(compiler.kind);
-    EXPECT_EQ(device.kind, compiler.kind);
-    EXPECT_EQ(device.audience, Audience::users) << device.name;
-    EXPECT_TRUE(compiler.architecture && compiler.create && compiler.check_options && compiler.runs_on) << device.name;
+    EXPECT_TRUE(compiler.architecture && compiler.create && compiler.check_options && compiler.runs_on)
+        << compiler.architecture_prefix;
     EXPECT_EQ(find_compiler_backend(compiler.kind), &compiler);
+    const Backend& device = backend_of(compiler.kind);
+    EXPECT_EQ(device.kind == compiler.kind, compiler.kind != DeviceKind::hip) << compiler.architecture_prefix;
+    if (device.kind == compiler.kind) EXPECT_EQ(device.audience, Audience::users) << device.name;
   }
 }
 
@@ -28,6 +30,7 @@ TEST(CompilerBackends, TellTheArchitectureWhereNoDeviceIsOpen) {
   EXPECT_EQ(architecture_without_device(DeviceKind::cpu, "sm_80"), "x86-64-v3");
   EXPECT_EQ(kind_of_architecture("sm_90a"), DeviceKind::cuda);
   EXPECT_EQ(kind_of_architecture("x86-64-v3"), DeviceKind::cpu);
+  EXPECT_EQ(kind_of_architecture("gfx90a:xnack+"), DeviceKind::hip);
   EXPECT_EQ(kind_of_architecture("another"), compiler_backends().front().kind);
 }
 

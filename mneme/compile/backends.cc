@@ -1,4 +1,6 @@
 // The table of compilers: a kind of device that code can be compiled for joins here by one row.
+#include "mneme/compile/amdgpu/architecture.h"
+#include "mneme/compile/amdgpu/compiler.h"
 #include "mneme/compile/backend.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
@@ -15,11 +17,17 @@ constexpr CompilerBackend kCompilerBackends[] = {
      .architecture_prefix = "sm_",
      .architecture = [](const std::string& recorded) { return recorded; },
      .create = nvptx::create_compiler,
-     .check_options = [](const CompileOptions&) { return Status(); },
+     .check_options = nvptx::check_options,
      .runs_on = nvptx::runs_on,
      .take_program_code = nvptx::take_program_code,
      .required_block = nvptx::required_block,
      .compare_machine_code = nvptx::compare_cubins},
+    {.kind = DeviceKind::hip,
+     .architecture_prefix = "gfx",
+     .architecture = [](const std::string& recorded) { return recorded; },
+     .create = amdgpu::create_compiler,
+     .check_options = amdgpu::check_options,
+     .runs_on = amdgpu::runs_on},
     {.kind = DeviceKind::cpu,
      .architecture_prefix = cpu::kArchitecture,
      .architecture = [](const std::string&) { return std::string(cpu::kArchitecture); },

@@ -3,6 +3,7 @@
 // Compiling with a value that the target cannot honour fails: unsupported, naming the option and the target.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ struct CodegenOptions {
   std::vector<std::string> fast_math;               // some of kFastMathFlags, set on every operation before the pipeline
   FlushDenormals ftz = FlushDenormals::recorded;    // the CPU device never flushes, and refuses `on`
   Contraction contraction = Contraction::recorded;  // another value prevails over the flags in the recorded IR
+  std::optional<unsigned> code_object = {};         // version for an AMD GPU, 5 or 6; nothing: the recorded one
   friend bool operator==(const CodegenOptions&, const CodegenOptions&) = default;
 };
 

@@ -46,10 +46,11 @@ void add_plugins(Hasher& hasher, const std::vector<std::string>& files) {
 }
 
 void add_codegen(Hasher& hasher, const CodegenOptions& value) {
-  const auto& [level, target, features, fast_math, ftz, contraction] = value;
+  const auto& [level, target, features, fast_math, ftz, contraction, code_object] = value;
   hasher.add(uint64_t{level}).add(std::string_view(target)).add(std::string_view(features));
   add_texts(hasher, fast_math);
   hasher.add(static_cast<uint64_t>(ftz)).add(static_cast<uint64_t>(contraction));
+  add_optional(hasher, code_object);
 }
 
 void add_specialisation(Hasher& hasher, const Specialisation& value) {
@@ -61,8 +62,8 @@ void add_specialisation(Hasher& hasher, const Specialisation& value) {
     hasher.add(uint64_t{parameter}).add(alignment).add(uint64_t{no_alias});
   add_dimensions(hasher, dimensions);
   add_dimensions(hasher, ranges);
-  const auto& [max_threads, min_blocks, max_cluster, max_registers] = bounds;
-  for (const auto& bound : {max_threads, min_blocks, max_cluster, max_registers}) add_optional(hasher, bound);
+  const auto& [max_threads, min_blocks, max_cluster, max_registers, waves_per_eu] = bounds;
+  for (const auto& bound : {max_threads, min_blocks, max_cluster, max_registers, waves_per_eu}) add_optional(hasher, bound);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 
 template <typename T>
 uint64_t number(const T& value) {
@@ -56,10 +56,14 @@ Status read_image(ByteReader& reader, CompiledCode& code) {
 }
 
 Status read_facts(ByteReader& reader, CodeFacts& facts) {
-  auto& [instructions, registers, stack_frame, spill_stores, spill_loads, shared] = facts;
+  auto& [instructions, registers, stack_frame, spill_stores, spill_loads, shared, scalar_registers, accumulation_registers,
+         spilled_registers, spilled_scalar_registers, waves] = facts;
   MNEME_TRY(read(reader, instructions));
   MNEME_TRY(read(reader, registers));
   for (std::optional<Bytes>* size : {&stack_frame, &spill_stores, &spill_loads, &shared}) MNEME_TRY(read(reader, *size));
+  for (std::optional<uint32_t>* count :
+       {&scalar_registers, &accumulation_registers, &spilled_registers, &spilled_scalar_registers, &waves})
+    MNEME_TRY(read(reader, *count));
   return {};
 }
 
@@ -76,10 +80,14 @@ ByteVector encode(const CompiledCode& code) {
   writer.put(static_cast<uint32_t>(code.image.jit.load_cache));
   writer.put(uint64_t{code.image.bytes.size()});
   writer.put_bytes(code.image.bytes);
-  const auto& [instructions, registers, stack_frame, spill_stores, spill_loads, shared] = code.facts;
+  const auto& [instructions, registers, stack_frame, spill_stores, spill_loads, shared, scalar_registers, accumulation_registers,
+               spilled_registers, spilled_scalar_registers, waves] = code.facts;
   put(writer, instructions);
   put(writer, registers);
   for (const std::optional<Bytes>& size : {stack_frame, spill_stores, spill_loads, shared}) put(writer, size);
+  for (const std::optional<uint32_t>& count :
+       {scalar_registers, accumulation_registers, spilled_registers, spilled_scalar_registers, waves})
+    put(writer, count);
   writer.put_string(code.assembler);
   put(writer, code.warnings);
   put(writer, code.state);

@@ -32,13 +32,14 @@ struct LaunchDimensions {
   friend bool operator==(const LaunchDimensions&, const LaunchDimensions&) = default;
 };
 
-// What the code generator is promised or told about launches. The CPU device refuses all of these. (PTX has no minimum of
-// registers.)
+// What the code generator is promised or told about launches. The CPU device refuses all of these, NVIDIA GPUs the last, and AMD
+// GPUs those of blocks and clusters. (PTX has no minimum of registers.)
 struct LaunchBounds {
   std::optional<uint32_t> max_threads = {};    // of a block
   std::optional<uint32_t> min_blocks = {};     // that a multiprocessor is to hold at once; goes with a bound of the threads
   std::optional<uint32_t> max_cluster = {};    // blocks of a cluster; from sm_90 on
-  std::optional<uint32_t> max_registers = {};  // of a thread
+  std::optional<uint32_t> max_registers = {};  // of a thread; on an AMD GPU vector registers, and as many for accumulation
+  std::optional<uint32_t> waves_per_eu = {};   // that a SIMD of an AMD GPU is to hold at least
   friend bool operator==(const LaunchBounds&, const LaunchBounds&) = default;
 };
 

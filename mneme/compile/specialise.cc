@@ -1,10 +1,11 @@
 #include "mneme/compile/specialise.h"
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include "mneme/compile/argument_constant.h"
+#include "mneme/compile/launch_bounds.h"
+#include "mneme/compile/launch_reads.h"
 #include "mneme/compile/prepare.h"
 
 namespace mneme {
@@ -13,12 +14,6 @@ namespace {
 using llvm::dyn_cast;
 
 constexpr unsigned kConstantSpace = 4;  // where a kernel's own parameters are, too: small, and read alike by all threads
-constexpr char kMaxThreads[] = "nvvm.maxntid";
-constexpr char kRequiredThreads[] = "nvvm.reqntid";
-constexpr char kMinBlocks[] = "nvvm.minctasm";
-constexpr char kMaxCluster[] = "nvvm.maxclusterrank";
-constexpr char kMaxRegisters[] = "nvvm.maxnreg";
-constexpr char kClusterSize[] = "nvvm.cluster_dim";
 
 Result<llvm::Argument*> find_parameter(llvm::Function& kernel, unsigned index) {
   if (index < kernel.arg_size()) return kernel.getArg(index);
@@ -85,61 +80,31 @@ Status add_facts(llvm::Function& kernel, const PointerFacts& facts) {
   return {};
 }
 
-// Special registers by what they say.
-enum class Read { thread_index, block_index, block_extent, grid_extent };
-struct RegisterRead {
-  llvm::Intrinsic::ID intrinsic;
-  Read read;
-  unsigned axis;
-};
-constexpr RegisterRead kReads[] = {
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, Read::thread_index, 0},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y, Read::thread_index, 1},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z, Read::thread_index, 2},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, Read::block_index, 0},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, Read::block_index, 1},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, Read::block_index, 2},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x, Read::block_extent, 0},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y, Read::block_extent, 1},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z, Read::block_extent, 2},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, Read::grid_extent, 0},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y, Read::grid_extent, 1},
-    {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z, Read::grid_extent, 2},
-};
-
-template <typename Visit>
-void for_each_read(llvm::Module& module, Visit visit) {
-  for (llvm::Function& function : module) {
-    for (const RegisterRead& read : kReads) {
-      if (function.getIntrinsicID() != read.intrinsic) continue;
-      for (llvm::User* user : llvm::make_early_inc_range(function.users()))
-        if (auto* call = dyn_cast<llvm::CallBase>(user)) visit(read, *call);
-    }
-  }
+bool is_index(const LaunchReadKind& kind) {
+  return kind.read == LaunchRead::thread_index || kind.read == LaunchRead::block_index;
 }
-
-uint32_t extent(const RegisterRead& read, const LaunchDimensions& dimensions) {
-  const bool of_block = read.read == Read::thread_index || read.read == Read::block_extent;
-  const Dim3& all = of_block ? dimensions.block : dimensions.grid;
-  return read.axis == 0 ? all.x : read.axis == 1 ? all.y : all.z;
-}
-
-bool is_index(const RegisterRead& read) { return read.read == Read::thread_index || read.read == Read::block_index; }
 
 void fix_dimensions(llvm::Module& module, const LaunchDimensions& dimensions) {
-  for_each_read(module, [&](const RegisterRead& read, llvm::CallBase& call) {
-    const uint32_t size = extent(read, dimensions);
-    if (is_index(read) && size != 1) return;
-    call.replaceAllUsesWith(llvm::ConstantInt::get(call.getType(), is_index(read) ? 0 : size));
-    call.eraseFromParent();
+  for_each_launch_read(module, [&](const LaunchReadKind& kind, llvm::Instruction& read) {
+    const uint64_t size = extent_of(kind, dimensions);
+    if (is_index(kind) && size != 1) return;
+    read.replaceAllUsesWith(llvm::ConstantInt::get(read.getType(), is_index(kind) ? 0 : size));
+    read.eraseFromParent();
   });
 }
 
 void add_ranges(llvm::Module& module, const LaunchDimensions& dimensions) {
-  for_each_read(module, [&](const RegisterRead& read, llvm::CallBase& call) {
-    const unsigned bits = call.getType()->getIntegerBitWidth();
-    const uint64_t first = is_index(read) ? 0 : 1, end = first + extent(read, dimensions);
-    call.addRangeRetAttr(llvm::ConstantRange(llvm::APInt(bits, first), llvm::APInt(bits, end)));
+  for_each_launch_read(module, [&](const LaunchReadKind& kind, llvm::Instruction& read) {
+    if (kind.read == LaunchRead::remainder) return;
+    const unsigned bits = read.getType()->getIntegerBitWidth();
+    const uint64_t first = is_index(kind) ? 0 : 1, end = first + extent_of(kind, dimensions);
+    if (!llvm::isUIntN(bits, end)) return;
+    const llvm::ConstantRange range(llvm::APInt(bits, first), llvm::APInt(bits, end));
+    if (auto* call = dyn_cast<llvm::CallBase>(&read))
+      call->addRangeRetAttr(range);
+    else
+      read.setMetadata(llvm::LLVMContext::MD_range,
+                       llvm::MDBuilder(read.getContext()).createRange(range.getLower(), range.getUpper()));
   });
 }
 
@@ -149,37 +114,6 @@ Status check_alone(const llvm::Module& module, const std::string& kernel) {
     if (is_kernel(function) && !function.isDeclaration() && function.getName() != kernel)
       return error(Code::unsupported, "specialising the dimensions of '{}': it refers to the kernel '{}', which has others",
                    kernel, function.getName().str());
-  return {};
-}
-
-bool has_clusters(const std::string& architecture) {
-  unsigned version = 0;
-  llvm::StringRef digits(architecture);
-  return digits.consume_front("sm_") && !digits.consumeInteger(10, version) && version >= 90;
-}
-
-Status set_bounds(llvm::Function& kernel, const LaunchBounds& bounds, const std::string& architecture) {
-  if (bounds.max_threads) {
-    kernel.removeFnAttr(kRequiredThreads);
-    kernel.addFnAttr(kMaxThreads, std::to_string(*bounds.max_threads));
-  }
-  if (bounds.min_blocks) {
-    if (!kernel.hasFnAttribute(kMaxThreads) && !kernel.hasFnAttribute(kRequiredThreads))
-      return error(Code::invalid_argument,
-                   "specialise.min_blocks has an effect only with a bound of a block's threads, which '{}' has not: give "
-                   "specialise.max_threads too",
-                   kernel.getName().str());
-    kernel.addFnAttr(kMinBlocks, std::to_string(*bounds.min_blocks));
-  }
-  if (bounds.max_cluster) {
-    if (!has_clusters(architecture))
-      return error(Code::unsupported, "specialise.max_cluster has no effect on {}: clusters came with sm_90", architecture);
-    if (kernel.hasFnAttribute(kClusterSize))
-      return error(Code::incompatible, "specialise.max_cluster: '{}' has a cluster size of its own, {}", kernel.getName().str(),
-                   kernel.getFnAttribute(kClusterSize).getValueAsString().str());
-    kernel.addFnAttr(kMaxCluster, std::to_string(*bounds.max_cluster));
-  }
-  if (bounds.max_registers) kernel.addFnAttr(kMaxRegisters, std::to_string(*bounds.max_registers));
   return {};
 }
 
@@ -196,7 +130,7 @@ Status specialise(llvm::Module& module, const Specialisation& specialisation, co
   if (specialisation.dimensions || specialisation.ranges) MNEME_TRY(check_alone(module, specialisation.kernel));
   if (specialisation.dimensions) fix_dimensions(module, *specialisation.dimensions);
   if (specialisation.ranges) add_ranges(module, *specialisation.ranges);
-  return set_bounds(*kernel, specialisation.bounds, architecture);
+  return set_launch_bounds(*kernel, specialisation.bounds, architecture);
 }
 
 }  // namespace mneme

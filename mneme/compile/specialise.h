@@ -16,8 +16,8 @@ namespace mneme {
 //  - Arguments become constants: integers, floating-point numbers, pointers, vectors, and structures by value. If the kernel may
 //    write to its copy of a structure, each thread still gets one.
 //  - With `dimensions`, reads of blockDim and gridDim become constants, and so does an index in a direction of extent 1. With
-//    `ranges`, each read gets the range that it lies in. Reads by inline PTX stay.
-//  - Launch bounds take the place of those that the kernel had.
+//    `ranges`, each read gets the range that it lies in (launch_reads.h). Reads by inline assembly stay.
+//  - Launch bounds take the place of those that the kernel had (launch_bounds.h).
 //  - Alignment and no-alias facts become attributes of the parameters; an argument that is a constant needs none.
 //
 // not_found: the module does not define the kernel. invalid_argument: no such parameter; a value of another size; pointer facts

@@ -28,7 +28,8 @@ struct KernelParameter {
 // kernels that it does. incompatible: it defines it as a function, and no kernel.
 Result<std::vector<KernelParameter>> kernel_parameters(const Module& module, const std::string& kernel);
 
-// The only block that the kernel can be launched with (nvvm.reqntid); nothing where the IR requires none, or has no such kernel.
+// The only block that the kernel can be launched with (nvvm.reqntid, reqd_work_group_size); nothing where the IR requires none,
+// or has no such kernel.
 std::optional<Dim3> required_block(const Module& module, const std::string& kernel);
 
 }  // namespace mneme::ir

@@ -60,5 +60,22 @@ TEST(KernelLaunch, TheRequiredBlockIsReadFromAnnotations) {
   EXPECT_TRUE(kernel_parameters(module, "k").ok());
 }
 
+TEST(KernelLaunch, OfAnAmdGpu) {
+  const std::string text = R"(target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @k(i32 %n, ptr addrspace(4) byref([40 x i8]) align 16 %s, i8 %last) !reqd_work_group_size !0 { ret void }
+define amdgpu_kernel void @any() { ret void }
+define amdgpu_kernel void @damaged() !reqd_work_group_size !1 { ret void }
+!0 = !{i32 64, i32 2, i32 1}
+!1 = !{i32 64, !"x", i32 1}
+)";
+  const Module module = Module::parse(std::as_bytes(std::span(text)), "k.ll").value();
+  EXPECT_THAT(kernel_parameters(module, "k").value(), ElementsAre(KernelParameter{Kind::integer, "n", "i32", 0, 4, 4},
+                                                                  KernelParameter{Kind::aggregate, "s", "[40 x i8]", 16, 40, 16},
+                                                                  KernelParameter{Kind::integer, "last", "i8", 56, 1, 1}));
+  EXPECT_EQ(required_block(module, "k"), (Dim3{64, 2, 1}));
+  EXPECT_EQ(required_block(module, "any"), std::nullopt);
+  EXPECT_EQ(required_block(module, "damaged"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace mneme::ir

@@ -27,6 +27,7 @@ void list_fields(Fields& fields, CodegenOptions& codegen) {
   fields.texts("fast_math", codegen.fast_math);
   fields.choice("ftz", codegen.ftz, kFlushDenormals);
   fields.choice("contraction", codegen.contraction, kContractions);
+  fields.number("code_object", codegen.code_object, {.min = 5, .max = 6});
 }
 
 template <class Fields>
@@ -49,6 +50,7 @@ void list_fields(Fields& fields, SpecialiseOptions& specialise) {
   fields.number("min_blocks", specialise.bounds.min_blocks, {.min = 1, .max = 1024});
   fields.number("max_cluster", specialise.bounds.max_cluster, {.min = 1, .max = 1024});
   fields.number("max_registers", specialise.bounds.max_registers, {.min = 1, .max = 255});
+  fields.number("waves_per_eu", specialise.bounds.waves_per_eu, {.min = 1, .max = 20});
 }
 
 template <class Fields>

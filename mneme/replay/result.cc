@@ -18,6 +18,11 @@ void ReplayResult::put(const CompiledCode& code) {
   stack_frame = code.facts.stack_frame;
   spill_store_bytes = code.facts.spill_stores;
   spill_load_bytes = code.facts.spill_loads;
+  sgpr_usage = code.facts.scalar_registers;
+  agpr_usage = code.facts.accumulation_registers;
+  vgpr_spills = code.facts.spilled_registers;
+  sgpr_spills = code.facts.spilled_scalar_registers;
+  waves_per_eu = code.facts.waves_per_eu;
   warnings = code.warnings;
   cache = code.cache;
   times.insert(times.end(), code.times.begin(), code.times.end());

@@ -20,8 +20,8 @@
 
 namespace mneme {
 
-// How far a replay came, in this order.
-enum class ReplayStage { preparing, compiling, loading, masking, running, done };
+// How far a replay came, in this order; one that only compiles has come to its end with `compiled`.
+enum class ReplayStage { preparing, compiling, compiled, loading, masking, running, done };
 
 // The stages of ReplayResult::times in which code was made, or was found in the cache.
 inline constexpr std::array<std::string_view, 8> kCompileStages = {"cache",    "prepare", "optimise",      "codegen",
@@ -66,8 +66,9 @@ struct ReplayResult {
   std::optional<Digest> obj_hash;                                           // of that object's bytes
   std::optional<uint64_t> instructions;                                     // this and the next three: as in CodeFacts
   std::optional<Bytes> stack_frame, spill_store_bytes, spill_load_bytes;
-  std::vector<std::string> warnings;  // the assembler's
-  std::string assembler;              // which one made the object: "nvptxcompiler", "ptxas", "lld"
+  std::optional<uint32_t> sgpr_usage, agpr_usage, vgpr_spills, sgpr_spills, waves_per_eu;  // of AMD GPUs, as in CodeFacts
+  std::vector<std::string> warnings;                                                       // the assembler's
+  std::string assembler;  // which one made the object: "nvptxcompiler", "ptxas", "lld"
   CacheUse cache = CacheUse::off;
   std::optional<Digest> shared_with;  // digest of the configuration whose loaded object this one ran, as its code was the same
   // Host time of each stage: "session" (preparing it, the same in all results of a session), kCompileStages, "load", "wait" (for

@@ -19,9 +19,13 @@ inline constexpr Form kFormOf<RecordedTime> = Form::brief;
 
 namespace {
 
-constexpr std::pair<const char*, ReplayStage> kStageNames[] = {
-    {"preparing", ReplayStage::preparing}, {"compiling", ReplayStage::compiling}, {"loading", ReplayStage::loading},
-    {"masking", ReplayStage::masking},     {"running", ReplayStage::running},     {"done", ReplayStage::done}};
+constexpr std::pair<const char*, ReplayStage> kStageNames[] = {{"preparing", ReplayStage::preparing},
+                                                               {"compiling", ReplayStage::compiling},
+                                                               {"compiled", ReplayStage::compiled},
+                                                               {"loading", ReplayStage::loading},
+                                                               {"masking", ReplayStage::masking},
+                                                               {"running", ReplayStage::running},
+                                                               {"done", ReplayStage::done}};
 constexpr std::pair<const char*, CacheUse> kCacheUseNames[] = {
     {"miss", CacheUse::miss}, {"same_code", CacheUse::same_code}, {"hit", CacheUse::hit}};
 
@@ -154,6 +158,7 @@ void list_members(Members& members, T& report) {
   members.member("min_blocks", report.bounds.min_blocks);
   members.member("max_cluster", report.bounds.max_cluster);
   members.member("max_registers", report.bounds.max_registers);
+  members.member("waves_per_eu", report.bounds.waves_per_eu);
 }
 
 namespace {
@@ -241,6 +246,11 @@ void list_members(Members& members, T& result) {
   members.member("stack_frame", result.stack_frame);
   members.member("spill_store_bytes", result.spill_store_bytes);
   members.member("spill_load_bytes", result.spill_load_bytes);
+  members.member("sgpr_usage", result.sgpr_usage);
+  members.member("agpr_usage", result.agpr_usage);
+  members.member("vgpr_spills", result.vgpr_spills);
+  members.member("sgpr_spills", result.sgpr_spills);
+  members.member("waves_per_eu", result.waves_per_eu);
   members.member("warnings", result.warnings);
   members.member("assembler", result.assembler);
   members.choice("cache", result.cache, kCacheUseNames);

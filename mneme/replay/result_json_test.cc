@@ -27,10 +27,10 @@ void change_each(ReplayResult& value, const SeeMember& see) {
   auto& [stage, verified, executed, failure, mismatches, not_written, fewer_threads, order_dependences, tolerances, mask,
          masked_bytes, exec_time, verified_run_timed, clock_source, clock_remark, clocks, exclusive, occupancy, reg_usage,
          local_mem_usage, const_mem_usage, shared_mem_usage, obj_size, obj_hash, instructions, stack_frame, spill_store_bytes,
-         spill_load_bytes, warnings, assembler, cache, shared_with, times, session_times, shape, specialised, device, device_kind,
-         recorded_time, recorded_on] = value;
-  for (const ReplayStage other :
-       {ReplayStage::compiling, ReplayStage::loading, ReplayStage::masking, ReplayStage::running, ReplayStage::done})
+         spill_load_bytes, sgpr_usage, agpr_usage, vgpr_spills, sgpr_spills, waves_per_eu, warnings, assembler, cache,
+         shared_with, times, session_times, shape, specialised, device, device_kind, recorded_time, recorded_on] = value;
+  for (const ReplayStage other : {ReplayStage::compiling, ReplayStage::compiled, ReplayStage::loading, ReplayStage::masking,
+                                  ReplayStage::running, ReplayStage::done})
     change(stage, other, "stage", see);
   change(verified, true, "verified", see);
   change(executed, true, "executed", see);
@@ -66,6 +66,11 @@ void change_each(ReplayResult& value, const SeeMember& see) {
   change(stack_frame, Bytes(16), "stack_frame", see);
   change(spill_store_bytes, Bytes(48), "spill_store_bytes", see);
   change(spill_load_bytes, Bytes(96), "spill_load_bytes", see);
+  change(sgpr_usage, 7u, "sgpr_usage", see);
+  change(agpr_usage, 7u, "agpr_usage", see);
+  change(vgpr_spills, 7u, "vgpr_spills", see);
+  change(sgpr_spills, 7u, "sgpr_spills", see);
+  change(waves_per_eu, 7u, "waves_per_eu", see);
   change(warnings, {"a warning", ""}, "warnings", see);
   change(assembler, "ptxas", "assembler", see);
   for (const CacheUse use : {CacheUse::miss, CacheUse::same_code, CacheUse::hit}) change(cache, use, "cache", see);
@@ -79,7 +84,7 @@ void change_each(ReplayResult& value, const SeeMember& see) {
   change(specialised, report, "specialised", see);
   report = {};
   report.ranges = LaunchDimensions{{1, 2, 3}, {4, 5, 6}};
-  report.bounds = {256, 2, 4, 64};
+  report.bounds = {256, 2, 4, 64, 8};
   change(specialised, report, "specialised", see);
   change(device, "a device", "device", see);
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) change(device_kind, kind, "device_kind", see);
@@ -173,7 +178,8 @@ TEST(ResultJson, WhatIsNoneIsRefusedByItsKey) {
   EXPECT_EQ(refusal(Json::array()), "corrupt: a result: it must be an object, not []");
   const std::pair<Json, const char*> kWrong[] = {
       {{{"verified", 1}}, "'verified' must be true or false, not 1"},
-      {{{"stage", "sleeping"}}, "'stage' must be one of preparing, compiling, loading, masking, running, done, not \"sleeping\""},
+      {{{"stage", "sleeping"}},
+       "'stage' must be one of preparing, compiling, compiled, loading, masking, running, done, not \"sleeping\""},
       {{{"cache", 3}}, "'cache' must be one of miss, same_code, hit, not 3"},
       {{{"exec_time", 100}}, "'exec_time' must be a list, not 100"},
       {{{"exec_time", {"long"}}}, "'exec_time' must be a number, not \"long\""},

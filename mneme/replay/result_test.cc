@@ -51,6 +51,11 @@ ReplayResult everything() {
   result.stack_frame = Bytes(16);
   result.spill_store_bytes = Bytes(48);
   result.spill_load_bytes = Bytes(96);
+  result.sgpr_usage = 32;
+  result.agpr_usage = 8;
+  result.vgpr_spills = 3;
+  result.sgpr_spills = 2;
+  result.waves_per_eu = 6;
   result.assembler = "nvptxcompiler 12.8";
   result.warnings = {"a warning"};
   result.cache = CacheUse::same_code;
@@ -134,6 +139,11 @@ Json everything_json() {
           {"stack_frame", 16},
           {"spill_store_bytes", 48},
           {"spill_load_bytes", 96},
+          {"sgpr_usage", 32},
+          {"agpr_usage", 8},
+          {"vgpr_spills", 3},
+          {"sgpr_spills", 2},
+          {"waves_per_eu", 6},
           {"warnings", {"a warning"}},
           {"assembler", "nvptxcompiler 12.8"},
           {"cache", "same_code"},
@@ -172,37 +182,13 @@ TEST(ReplayResult, EveryMemberIsInItsOwnPlace) {
 
 TEST(ReplayResult, WhatIsNotKnownIsNull) {
   const Json json = to_json(ReplayResult());
-  for (const char* key : {"error",
-                          "not_written",
-                          "mask",
-                          "exec_time_stats",
-                          "clock_source",
-                          "clock_remark",
-                          "clocks",
-                          "occupancy",
-                          "reg_usage",
-                          "local_mem_usage",
-                          "const_mem_usage",
-                          "shared_mem_usage",
-                          "obj_size",
-                          "obj_hash",
-                          "instructions",
-                          "stack_frame",
-                          "spill_store_bytes",
-                          "spill_load_bytes",
-                          "assembler",
-                          "cache",
-                          "shared_with",
-                          "grid",
-                          "block",
-                          "dynamic_shared_memory",
-                          "cooperative",
-                          "cluster",
-                          "specialised",
-                          "device",
-                          "device_kind",
-                          "recorded_time",
-                          "recorded_on"})
+  for (const char* key :
+       {"error",      "not_written", "mask",         "exec_time_stats", "clock_source",          "clock_remark",
+        "clocks",     "occupancy",   "reg_usage",    "local_mem_usage", "const_mem_usage",       "shared_mem_usage",
+        "obj_size",   "obj_hash",    "instructions", "stack_frame",     "spill_store_bytes",     "spill_load_bytes",
+        "sgpr_usage", "agpr_usage",  "vgpr_spills",  "sgpr_spills",     "waves_per_eu",          "assembler",
+        "cache",      "shared_with", "grid",         "block",           "dynamic_shared_memory", "cooperative",
+        "cluster",    "specialised", "device",       "device_kind",     "recorded_time",         "recorded_on"})
     EXPECT_TRUE(json.contains(key) && json[key].is_null()) << key;
   for (const char* key : {"verified", "executed", "failed", "verified_run_timed", "exclusive"})
     EXPECT_EQ(json[key], false) << key;

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "mneme/compile/compilation.h"
+#include "mneme/compile/device_options.h"
+#include "mneme/compile/emit.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
@@ -28,7 +31,7 @@ class NvptxCompiler final : public Compiler {
 
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     NvptxCompilation compilation(options, Stage::assembly, architecture_);
-    MNEME_TRY(run(module, compilation));
+    MNEME_TRY(run(module, options, compilation));
     return Translation{std::move(compilation.code()), compilation.architecture(),    assembler_options(options), options.kernels,
                        compilation.stages().take(),   std::move(compilation.state())};
   }
@@ -60,12 +63,12 @@ class NvptxCompiler final : public Compiler {
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     NvptxCompilation compilation(options, stage, architecture_);
-    MNEME_TRY(run(module, compilation));
+    MNEME_TRY(run(module, options, compilation));
     return std::move(compilation.code());
   }
 
   Result<ToolCommands> tool_commands(const ir::Module& module, const CompileOptions& options) override {
-    return nvptx::tool_commands(options, architecture_, [&](NvptxCompilation& compilation) { return run(module, compilation); });
+    return nvptx::tool_commands(options, architecture_, [&](NvptxCompilation& compilation) { return run(module, options, compilation); });
   }
 
   std::vector<std::string> assembler_arguments(const Translation& translation) const override {
@@ -126,18 +129,16 @@ class NvptxCompiler final : public Compiler {
                  assembler_->name(), knob, ignored);
   }
 
-  Status run(const ir::Module& module, NvptxCompilation& compilation) const {
+  Status run(const ir::Module& module, const CompileOptions& options, NvptxCompilation& compilation) const {
+    MNEME_TRY(check_options(options));
     const llvm::Triple& triple = ir::llvm_module(module).getTargetTriple();
     if (!triple.isNVPTX()) {
       return error(Code::incompatible, "compiling for {}: the module is for '{}', not for NVIDIA GPUs", architecture_,
                    triple.str());
     }
     Status status = run_llvm_on_copy(module, [&](llvm::Module& copy) { return compilation.run(copy); });
-    if (status.code() == Code::internal && status.message().find("Cannot select") != std::string::npos) {
-      // How LLVM says that the architecture lacks the instruction for an intrinsic.
-      return Status(Code::unsupported, status.message()).with_context("making PTX for " + compilation.architecture());
-    }
-    return status;
+    if (!lacks_instruction(status)) return status;
+    return Status(Code::unsupported, status.message()).with_context("making PTX for " + compilation.architecture());
   }
 
   std::string architecture_;
@@ -146,6 +147,12 @@ class NvptxCompiler final : public Compiler {
 };
 
 }  // namespace
+
+Status check_options(const CompileOptions& options) {
+  return refuse_knobs({{"specialise.waves_per_eu", options.specialisation.bounds.waves_per_eu.has_value()},
+                       {"codegen.code_object", options.codegen.code_object.has_value()}},
+                      "NVIDIA GPUs");
+}
 
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture) {
   return create_compiler(architecture, AssemblerSearch::from_environment());

@@ -21,4 +21,7 @@ Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architectur
 // The same, but `search` chooses the assembler.
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, const AssemblerSearch& search);
 
+// Refuses options that are for AMD GPUs alone: unsupported, naming the knob.
+Status check_options(const CompileOptions& options);
+
 }  // namespace mneme::nvptx

@@ -1,9 +1,7 @@
 #include "mneme/compile/nvptx/ptx_codegen.h"
 
-#include <llvm/ADT/SmallString.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -13,10 +11,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "mneme/compile/emit.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/floating_point.h"
 #include "mneme/compile/target_features.h"
-#include "mneme/ir/diagnostics.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -171,21 +169,9 @@ void reduce_debug_info(llvm::Module& module) {
 }
 
 Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) {
-  std::string what = fmt::format("making PTX for {}", machine.getTargetCPU().str());
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
   reduce_debug_info(module);
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  if (plugins.generate(module, machine, llvm::CodeGenFileType::AssemblyFile, stream)) return text.str().str();
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
-    return error(Code::unavailable, "{}: LLVM's NVPTX target writes no assembly", what);
-  }
-  ir::DiagnosticCollector diagnostics(module.getContext());
-  passes.run(module);
-  if (diagnostics.failed()) return error(Code::unsupported, "{}: {}", what, diagnostics.errors());
-  return text.str().str();
+  return emit_code(module, machine, llvm::CodeGenFileType::AssemblyFile, plugins,
+                   fmt::format("making PTX for {}", machine.getTargetCPU().str()));
 }
 
 bool has_lines(const std::string& ptx) { return ptx.find("\n\t.loc\t") != std::string::npos; }

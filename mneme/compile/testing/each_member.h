@@ -8,7 +8,7 @@
 namespace mneme::testing_members {
 
 inline void change_each(CodegenOptions& value, const SeeMember& see) {
-  auto& [level, target, features, fast_math, ftz, contraction] = value;
+  auto& [level, target, features, fast_math, ftz, contraction, code_object] = value;
   change(level, 1u, "level", see);
   change(target, "sm_90a", "target", see);
   change(features, "+ptx83", "features", see);
@@ -16,6 +16,7 @@ inline void change_each(CodegenOptions& value, const SeeMember& see) {
   change(fast_math, {"nnan", "ninf"}, "fast_math with another", see);
   change(ftz, FlushDenormals::on, "ftz", see);
   change(contraction, Contraction::off, "contraction", see);
+  change(code_object, 6u, "code_object", see);
 }
 
 inline void change_each(AssemblerOptions& value, const SeeMember& see) {
@@ -29,11 +30,12 @@ inline void change_each(AssemblerOptions& value, const SeeMember& see) {
 }
 
 inline void change_each(LaunchBounds& value, const SeeMember& see) {
-  auto& [max_threads, min_blocks, max_cluster, max_registers] = value;
+  auto& [max_threads, min_blocks, max_cluster, max_registers, waves_per_eu] = value;
   change(max_threads, 256u, "max_threads", see);
   change(min_blocks, 2u, "min_blocks", see);
   change(max_cluster, 2u, "max_cluster", see);
   change(max_registers, 64u, "max_registers", see);
+  change(waves_per_eu, 4u, "waves_per_eu", see);
 }
 
 inline void change_each(std::optional<LaunchDimensions>& value, const std::string& name, const SeeMember& see) {
@@ -102,13 +104,19 @@ inline void change_each(Translation& value, const SeeMember& see) {
 }
 
 inline void change_each(CodeFacts& value, const SeeMember& see) {
-  auto& [instructions, registers, stack_frame, spill_stores, spill_loads, shared] = value;
+  auto& [instructions, registers, stack_frame, spill_stores, spill_loads, shared, scalar_registers, accumulation_registers,
+         spilled_registers, spilled_scalar_registers, waves] = value;
   change(instructions, 7u, "instructions", see);
   change(registers, 7u, "registers", see);
   change(stack_frame, Bytes(7), "stack_frame", see);
   change(spill_stores, Bytes(7), "spill_stores", see);
   change(spill_loads, Bytes(7), "spill_loads", see);
   change(shared, Bytes(7), "static_shared_memory", see);
+  change(scalar_registers, 7u, "scalar_registers", see);
+  change(accumulation_registers, 7u, "accumulation_registers", see);
+  change(spilled_registers, 7u, "spilled_registers", see);
+  change(spilled_scalar_registers, 7u, "spilled_scalar_registers", see);
+  change(waves, 7u, "waves_per_eu", see);
 }
 
 // All but the times and how the cache was used.

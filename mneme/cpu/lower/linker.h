@@ -1,4 +1,4 @@
-// The linker, in process: LLD.
+// The host's objects, linked (mneme/compile/linker.h).
 #pragma once
 
 #include "mneme/base/status.h"
@@ -6,9 +6,7 @@
 
 namespace mneme::cpu {
 
-// Links one relocatable object into a shared object that needs libc and libm. Calls on several threads wait for one another,
-// since LLD has state of the process. internal, with the linker's own words: it fails. io, exhausted: there is no pipe or
-// thread for its output.
+// Links one relocatable object into a shared object that needs libc and libm. Failures: those of link_in_memory().
 Result<ByteVector> link_shared_object(ByteSpan object);
 
 }  // namespace mneme::cpu

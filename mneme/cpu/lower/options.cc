@@ -1,29 +1,11 @@
 #include "mneme/cpu/lower/options.h"
 
+#include "mneme/compile/device_options.h"
+
 namespace mneme::cpu {
 namespace {
 
-Status check(const AssemblerOptions& options) {
-  const char* knob = options.level                              ? "level"
-                     : !options.options.empty()                 ? "options"
-                     : options.max_registers                    ? "max_registers"
-                     : options.load_cache != LoadCache::unset   ? "load_cache"
-                     : options.store_cache != StoreCache::unset ? "store_cache"
-                                                                : nullptr;
-  if (!knob) return {};
-  return error(Code::unsupported, "assembler.{} has no effect on the CPU device, whose code is not made from PTX: leave it out",
-               knob);
-}
-
-Status check(const LaunchBounds& bounds) {
-  const std::pair<const char*, bool> given[] = {{"max_threads", bounds.max_threads.has_value()},
-                                                {"min_blocks", bounds.min_blocks.has_value()},
-                                                {"max_cluster", bounds.max_cluster.has_value()},
-                                                {"max_registers", bounds.max_registers.has_value()}};
-  for (auto [name, there] : given)
-    if (there) return error(Code::unsupported, "specialise.{} has no effect on the CPU device: leave it out there", name);
-  return {};
-}
+constexpr char kDevice[] = "the CPU device";
 
 Status check(const CodegenOptions& codegen) {
   if (!codegen.target.empty() && codegen.target != kArchitecture)
@@ -37,9 +19,16 @@ Status check(const CodegenOptions& codegen) {
 }  // namespace
 
 Status check_options(const CompileOptions& options) {
-  MNEME_TRY(check(options.assembler));
+  MNEME_TRY(refuse_assembler_options(options.assembler, kDevice));
   MNEME_TRY(check(options.codegen));
-  return check(options.specialisation.bounds);
+  const LaunchBounds& bounds = options.specialisation.bounds;
+  return refuse_knobs({{"codegen.code_object", options.codegen.code_object.has_value()},
+                       {"specialise.max_threads", bounds.max_threads.has_value()},
+                       {"specialise.min_blocks", bounds.min_blocks.has_value()},
+                       {"specialise.max_cluster", bounds.max_cluster.has_value()},
+                       {"specialise.max_registers", bounds.max_registers.has_value()},
+                       {"specialise.waves_per_eu", bounds.waves_per_eu.has_value()}},
+                      kDevice);
 }
 
 }  // namespace mneme::cpu

@@ -75,8 +75,8 @@ class MadeDatabase {
       recording.kernel.images.push_back({kind, digest_of(code), Bytes(code.size())});
       recording.images.push_back(code);
     }
-    recording.kernel.target = "nvptx";
-    recording.kernel.arch = "sm_90";
+    if (made.kernel.target.empty()) recording.kernel.target = "nvptx";
+    if (made.kernel.arch.empty()) recording.kernel.arch = "sm_90";
     recording.kernel.parameter_bytes = made.parameters.size();
     auto ir = std::as_bytes(std::span(made.ir));
     recording.ir.assign(ir.begin(), ir.end());

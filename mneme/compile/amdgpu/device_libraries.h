@@ -1,0 +1,24 @@
+// ROCm's device libraries: what clang has linked into a HIP kernel is in its recorded IR. What it has not, as where the program
+// was compiled with -nogpulib or with another compiler, is linked here.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+#include <vector>
+
+#include "mneme/base/status.h"
+
+namespace mneme::amdgpu {
+
+// The folders where the libraries may be: HIP_DEVICE_LIB_PATH, amdgcn/bitcode of ROCM_PATH and of /opt/rocm, and where Debian has
+// them.
+std::vector<std::string> device_library_folders();
+
+// Links what the module needs of ocml, ockl and opencl, and nothing else, from the first folder that has ocml.bc. Does nothing
+// where no function of theirs is left open. What comes in is internal to the module. unavailable: a function is open, and no
+// folder has the libraries; the message says what to install. incompatible: a library is no IR of this LLVM. unsupported, by
+// name: no library has the function.
+Status link_device_libraries(llvm::Module& module, const std::vector<std::string>& folders);
+
+}  // namespace mneme::amdgpu
