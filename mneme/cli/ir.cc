@@ -9,6 +9,7 @@
 #include "mneme/cli/ir_stages.h"
 #include "mneme/cli/options/cache_option.h"
 #include "mneme/cli/options/command.h"
+#include "mneme/cli/options/compile_only_option.h"
 #include "mneme/cli/options/configuration_options.h"
 #include "mneme/cli/options/device_option.h"
 #include "mneme/cli/options/guarded.h"
@@ -16,6 +17,7 @@
 #include "mneme/compile/backend.h"
 #include "mneme/compile/object_cache.h"
 #include "mneme/replay/code_level.h"
+#include "mneme/replay/compile_launch.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/recorded_code.h"
 
@@ -33,17 +35,18 @@ class IrCommand : public Command {
     app.add_option(
            "--stage", stage_,
            "recorded: the IR as it is in the database; specialised: as the pass pipeline gets it; optimised: as it leaves "
-           "it; asm: PTX, or the CPU's assembly; sass: the GPU's instructions, by nvdisasm")
+           "it; asm: PTX, or assembly of an AMD GPU or the CPU; sass: the GPU's instructions, NVIDIA's by nvdisasm")
         ->check(check_stage)
         ->type_name(fmt::format("TEXT:{{{}}}", fmt::join(ir_stages(), ",")))
         ->capture_default_str();
     app.add_option("-o,--output", output_, "the file to write (default: standard output)");
     app.add_flag("--bitcode", bitcode_, "IR as bitcode, not as text");
     device_.declare(app, "what to compile for; auto: the kind that the kernel was compiled for. No device is needed");
+    declare_architecture(app, architecture_);
     cache_.declare(app);
     configuration_.declare(app, ConfigurationUse::code);
     guard_.declare(app, GuardedWork::compile);
-    app.footer("For a GPU code is made for --target, else for the architecture that the kernel was recorded with.");
+    app.footer("For a GPU code is made for --target or --arch, else for the architecture that the kernel was recorded with.");
   }
 
   int run() override {
@@ -107,14 +110,15 @@ class IrCommand : public Command {
   Result<std::string> without_ir(const RecordedLaunches& found, const Configuration& configuration) const {
     const KernelRecord& kernel = found.kernel.kernel;
     MNEME_TRY(check_code_level(configuration, kernel));
-    MNEME_ASSIGN(const DeviceKind kind, device_.kind_for_code(kernel.arch));
+    MNEME_ASSIGN(const CodeFor made_for, code_for(kernel));
+    const auto& [kind, architecture] = made_for;
     MNEME_TRY(check_device(kernel, kind));
     MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(found.database, kernel));
     ProgramCode program = *code.program(configuration);
     if (stage_ == kAssembly) program.machine_code.clear();
     const auto instance = std::ranges::find(found.kernel.instances, found.instances[0], &InstanceRecord::dynamic_hash);
     MNEME_ASSIGN(const Translation translation,
-                 translate_program_code(program, configuration.assembler, driver_options(*instance), kind, kernel.arch));
+                 translate_program_code(program, configuration.assembler, driver_options(*instance), kind, architecture));
     if (stage_ == kAssembly) return translation.code;
     MNEME_ASSIGN(auto compiler, create_compiler(kernel));
     ActivityScope compiling(Activity::compiling);
@@ -132,8 +136,14 @@ class IrCommand : public Command {
   }
 
   Result<std::unique_ptr<Compiler>> create_compiler(const KernelRecord& kernel) const {
+    MNEME_ASSIGN(const CodeFor made_for, code_for(kernel));
+    return Compiler::create(made_for.kind, made_for.architecture);
+  }
+
+  Result<CodeFor> code_for(const KernelRecord& kernel) const {
+    if (!architecture_.empty()) return code_without_device(kernel, architecture_);
     MNEME_ASSIGN(const DeviceKind kind, device_.kind_for_code(kernel.arch));
-    return Compiler::create(kind, architecture_without_device(kind, kernel.arch));
+    return CodeFor{kind, architecture_without_device(kind, kernel.arch)};
   }
 
   // Returns what is for standard output.
@@ -150,7 +160,7 @@ class IrCommand : public Command {
   }
 
   RecordedOption recorded_{RecordedOption::Launches::one};
-  std::string stage_ = "optimised", output_;
+  std::string stage_ = "optimised", output_, architecture_;
   bool bitcode_ = false;
   DeviceOption device_;
   CacheOption cache_;

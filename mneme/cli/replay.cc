@@ -8,6 +8,7 @@
 #include "mneme/cli/diverted_output.h"
 #include "mneme/cli/options/cache_option.h"
 #include "mneme/cli/options/command.h"
+#include "mneme/cli/options/compile_only_option.h"
 #include "mneme/cli/options/configuration_options.h"
 #include "mneme/cli/options/device_option.h"
 #include "mneme/cli/options/guarded.h"
@@ -19,6 +20,7 @@
 #include "mneme/measure/stage_clock.h"
 #include "mneme/memory/recorded_addresses.h"
 #include "mneme/replay/code_level.h"
+#include "mneme/replay/compile_launch.h"
 #include "mneme/replay/session.h"
 
 namespace mneme::cli {
@@ -32,6 +34,7 @@ class ReplayCommand : public Command {
   void add_options(CLI::App& app) override {
     recorded_.declare(app, &configuration_);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
+    compile_only_.declare(app);
     app.add_flag("--json", json_, "JSON also where standard output is a terminal");
     configuration_.declare(app);
     guard_.declare(app);
@@ -42,7 +45,9 @@ class ReplayCommand : public Command {
         "null.\n"
         "With several instances there is a result for each, under 'instances', and 'verified' says whether all are.\n"
         "What the kernel prints goes to standard error.\n"
-        "Exit status: 0 the result is as recorded, 1 it is not, 2 the replay could not run, 64 the command line is wrong.");
+        "Exit status: 0 the result is as recorded, or with --compile-only there is code; 1 it is not as recorded, 2 the replay "
+        "could not run, "
+        "64 the command line is wrong.");
   }
 
   int run() override {
@@ -80,10 +85,10 @@ class ReplayCommand : public Command {
     std::string text;
     nlohmann::json instances = nlohmann::json::array();
     for (const auto& [record_id, kernel, pipeline, result, recorded] : results) {
-      verified = verified && result.verified;
+      verified = verified && (result.verified || (compile_only_.given() && result.failure.ok()));
       if (!result.failure.ok()) failed = kExitCannotRun;
       if (for_a_person_) text += (text.empty() ? "" : "\n") + replay_text(title(record_id, kernel), pipeline, result, recorded);
-      if (!for_a_person_ && result.failure.ok() && !result.verified)
+      if (!for_a_person_ && result.failure.ok() && !result.verified && !compile_only_.given())
         log::warning("not verified: {}; mneme diff tells more", describe_wrong(result));
       instances.push_back({{"record_id", record_id}, {"result", to_json(result)}});
       if (!result.clocks) continue;
@@ -91,7 +96,7 @@ class ReplayCommand : public Command {
     }
     nlohmann::json document = {{"configuration", configuration}};
     if (recorded_.several()) {
-      document["verified"] = verified;
+      if (!compile_only_.given()) document["verified"] = verified;
       document["instances"] = instances;
     } else {
       document["result"] = instances[0]["result"];
@@ -120,6 +125,7 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(const RecordedLaunches recorded, recorded_.launches());
     configuration = shown_for(std::move(configuration), recorded.kernel.kernel);
     MNEME_ASSIGN(cache_, cache_option_.open());
+    if (compile_only_.given()) return compile(recorded, configuration);
     const HeldAddresses held = hold_recorded_addresses(recorded.database, recorded.kernel.kernel.static_hash, recorded.instances);
     StageClock clock;
     MNEME_ASSIGN(auto device, device_.open());
@@ -132,6 +138,19 @@ class ReplayCommand : public Command {
       if (Status status = replay_one(recorded.database, kernel, instance, *device, configuration, one); !status.ok())
         one.result = failure(status);
       one.result.session_times.insert(one.result.session_times.begin(), {"device", opening});
+    }
+    return results;
+  }
+
+  Result<std::vector<InstanceResult>> compile(const RecordedLaunches& recorded, const Configuration& configuration) const {
+    const KernelRecord& kernel = recorded.kernel.kernel;
+    std::vector<InstanceResult> results;
+    for (const Digest& instance : recorded.instances) {
+      MNEME_ASSIGN(auto launch,
+                   CompileOnly::prepare(recorded.database, kernel.static_hash, instance, compile_only_.architecture()));
+      if (cache_) launch->use_cache(cache_);
+      results.push_back({instance.hex(), kernel.demangled, describe_pipeline(configuration.passes, kernel),
+                         launch->compile(configuration), recorded_shape(launch->instance())});
     }
     return results;
   }
@@ -156,6 +175,7 @@ class ReplayCommand : public Command {
   std::shared_ptr<DiskCache> cache_;
   RecordedOption recorded_{RecordedOption::Launches::several};
   DeviceOption device_;
+  CompileOnlyOption compile_only_;
   ConfigurationOptions configuration_;
   Guard guard_;
 };

@@ -55,10 +55,30 @@ void add_launch(const ReplayResult& result, const LaunchShape& then, Rows& rows)
   rows.push_back({"  launch", text});
 }
 
+std::string registers(const ReplayResult& result) {
+  std::string text = fmt::format("{} of a thread", *result.reg_usage);
+  if (result.agpr_usage && *result.agpr_usage != 0) text += fmt::format(", {} of them for accumulation", *result.agpr_usage);
+  if (result.sgpr_usage) text += fmt::format("; {} scalar ones of a wavefront", *result.sgpr_usage);
+  return text;
+}
+
+// What a device tells in other words once the code is loaded.
+void add_compiled(const ReplayResult& result, Rows& rows) {
+  if (result.stack_frame) rows.push_back({"  stack", fmt::format("{} of a thread", *result.stack_frame)});
+  if (result.shared_mem_usage) rows.push_back({"  shared", fmt::format("{} of a block", *result.shared_mem_usage)});
+  if (result.waves_per_eu)
+    rows.push_back({"  occupancy", fmt::format("{} of a SIMD", plural(*result.waves_per_eu, "wavefront"))});
+  if (result.instructions) rows.push_back({"  instructions", fmt::format("{}", *result.instructions)});
+}
+
 void add_code(const ReplayResult& result, Rows& rows) {
-  if (result.reg_usage) rows.push_back({"  registers", fmt::format("{} of a thread", *result.reg_usage)});
+  if (result.reg_usage) rows.push_back({"  registers", registers(result)});
   if (result.spill_store_bytes && result.spill_load_bytes)
     rows.push_back({"  spilled", fmt::format("{} stored, {} loaded", *result.spill_store_bytes, *result.spill_load_bytes)});
+  if (result.vgpr_spills && result.sgpr_spills)
+    rows.push_back(
+        {"  spilled", fmt::format("{} and {} registers, vector and scalar", *result.vgpr_spills, *result.sgpr_spills)});
+  if (result.stage == ReplayStage::compiled) add_compiled(result, rows);
   if (result.obj_size) rows.push_back({"  code", fmt::format("{}", *result.obj_size)});
   if (result.occupancy)
     rows.push_back({"  occupancy", fmt::format("{:.0f} %, {} of a multiprocessor", 100 * result.occupancy->warps,
@@ -88,15 +108,17 @@ std::string replay_text(const std::string& title, const std::string& pipeline, c
                         const LaunchShape& recorded) {
   const std::string name = shown(title, 0);
   if (!result.failure.ok()) return fmt::format("{}: could not be replayed\n", name.empty() ? "the launch" : name);
-  std::string text = fmt::format("{} on {}\n  {}\n", name, shown(result.device), verdict(result));
+  const bool compiled = result.stage == ReplayStage::compiled;
+  std::string text = compiled ? fmt::format("{} for {}\n  compiled, and not run\n", name, shown(result.device))
+                              : fmt::format("{} on {}\n  {}\n", name, shown(result.device), verdict(result));
   Rows rows;
-  add_times(result, rows);
+  if (!compiled) add_times(result, rows);
   add_launch(result, recorded, rows);
   rows.push_back({"  pipeline", shown(pipeline)});
   add_code(result, rows);
   if (!result.mask.empty())
     rows.push_back({"  mask", result.mask == "on" ? fmt::format("on, {}", result.masked_bytes) : shown(result.mask)});
-  add_differences(result, rows);
+  if (!compiled) add_differences(result, rows);
   return text + format_table(rows, 0);
 }
 

@@ -12,6 +12,7 @@
 #include "mneme/base/shell_word.h"
 #include "mneme/base/shown.h"
 #include "mneme/cli/options/command.h"
+#include "mneme/cli/options/compile_only_option.h"
 #include "mneme/cli/options/configuration_options.h"
 #include "mneme/cli/options/device_option.h"
 #include "mneme/cli/options/recorded_launch.h"
@@ -23,6 +24,7 @@
 #include "mneme/device/backend.h"
 #include "mneme/device/device_count.h"
 #include "mneme/replay/code_level.h"
+#include "mneme/replay/compile_launch.h"
 #include "mneme/replay/json_text.h"
 #include "mneme/sweep/plan.h"
 
@@ -58,6 +60,7 @@ class SweepCommand : public Command {
     recorded_.make_optional();
     recorded_.declare(app, &configuration_);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
+    compile_only_.declare(app);
     app.add_option("--devices", devices_, "which GPUs, as 0,1 (default: all)")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -76,7 +79,9 @@ class SweepCommand : public Command {
         "Other options make the configuration that the grid's values change. A key is the path of a member in a configuration's "
         "JSON, as `mneme replay` prints it: block.x, passes, codegen.level, specialise.dimensions, assembler.max_registers.\n"
         "Prints the fastest configurations; results are in the folder of results, each as it comes.\n"
-        "Exit status: 0 some configuration is right, 1 none is, 2 the sweep could not run, 64 the command line is wrong; after a "
+        "With --compile-only nothing is run: configurations are ranked by their instructions, then by registers and size.\n"
+        "Exit status: 0 some configuration is right (with --compile-only: is compiled), 1 none is, 2 the sweep could not run, 64 "
+        "the command line is wrong; after a "
         "signal, as by the signal.");
   }
 
@@ -90,7 +95,7 @@ class SweepCommand : public Command {
     if (Status status = read_grid(plan); !status.ok()) return report_usage("sweep", status.message());
     if (Status status = make_plan(plan); !status.ok()) return report(status);
     take_limits(plan);
-    auto devices = choose_devices(plan.device);
+    auto devices = choose_devices(plan);
     if (!devices.ok()) return report(devices.status());
     auto folder = results_folder();
     if (!folder.ok()) return report(folder.status());
@@ -178,7 +183,13 @@ class SweepCommand : public Command {
     plan.kernel = shown(recorded.kernel.kernel.demangled);
     plan.static_hash = recorded.kernel.kernel.static_hash;
     for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
-    MNEME_ASSIGN(plan.device, device_.kind());
+    if (compile_only_.given()) {
+      MNEME_ASSIGN(CodeFor made_for, code_without_device(recorded.kernel.kernel, compile_only_.architecture()));
+      plan.device = made_for.kind;
+      plan.compile_for = made_for.architecture;
+    } else {
+      MNEME_ASSIGN(plan.device, device_.kind());
+    }
     plan.code = recorded.kernel.kernel.level;
     plan.as_built = describe_as_built(recorded.kernel.kernel);
     plan.base = shown_for(std::move(plan.base), recorded.kernel.kernel);
@@ -203,7 +214,7 @@ class SweepCommand : public Command {
     if (!plan.ok()) return report(plan.status(), kDamagedResults);
     if (Status status = find_kernel(folder, *plan); !status.ok()) return report(status);
     take_limits(*plan);
-    auto devices = choose_devices(plan->device);
+    auto devices = choose_devices(*plan);
     if (!devices.ok()) return report(devices.status());
     return sweep(*plan, folder, {std::move(*devices), compile_workers_, top_});
   }
@@ -226,7 +237,9 @@ class SweepCommand : public Command {
     if (compile_gib_) plan.limits.compile_memory = Bytes(*compile_gib_ << 30);
   }
 
-  Result<std::vector<int>> choose_devices(DeviceKind kind) const {
+  Result<std::vector<int>> choose_devices(const SweepPlan& plan) const {
+    if (!plan.compile_for.empty()) return std::vector<int>{0};  // of which no more is asked
+    const DeviceKind kind = plan.device;
     MNEME_ASSIGN(const int count, count_devices(kind));
     if (count == 0) return error(Code::unavailable, "sweeping on {}: there is no such device here", to_string(kind));
     std::vector<int> chosen;
@@ -283,7 +296,7 @@ class SweepCommand : public Command {
   static void tell_what_next(const SweepPlan& plan, const ResultsFolder& folder, const SweepRun& run) {
     const std::string directory = folder.path.string();
     if (run.tally().counts().done < run.total()) log::info("not all is done; mneme sweep --resume {} goes on", directory);
-    if (run.tally().fastest().empty()) {
+    if (run.tally().fastest().empty() || !plan.compile_for.empty()) {
       log::info("results: {}/results.jsonl", directory);
       return;
     }
@@ -298,6 +311,7 @@ class SweepCommand : public Command {
 
   RecordedOption recorded_{RecordedOption::Launches::several};
   DeviceOption device_;
+  CompileOnlyOption compile_only_;
   std::vector<int> devices_;
   std::vector<std::string> grid_;
   std::optional<uint64_t> random_;

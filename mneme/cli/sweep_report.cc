@@ -64,6 +64,9 @@ std::string speed_up_text(const SweepTally& tally, const SweepTally::Row& row) {
   return fmt::format("{:.2f} to {:.2f}", *least / row.time, *most / row.time);
 }
 
+std::string number_text(const std::optional<uint32_t>& number) { return number ? fmt::format("{}", *number) : "-"; }
+std::string size_text(const std::optional<Bytes>& size) { return size ? format_bytes(*size) : "-"; }
+
 std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
   std::vector<std::string> head{"RANK"};
   for (const GridAxis& axis : plan.axes) head.push_back(axis.key);
@@ -76,9 +79,41 @@ std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
     cells.push_back(format_time(row.time));
     cells.push_back(speed_up_text(tally, row));
     const ReplayResult& first = row.result.details.first();
-    cells.push_back(first.reg_usage ? fmt::format("{}", *first.reg_usage) : "-");
-    cells.push_back(first.obj_size ? format_bytes(*first.obj_size) : "-");
+    cells.push_back(number_text(first.reg_usage));
+    cells.push_back(size_text(first.obj_size));
     cells.push_back(verified(row));
+    cells.push_back(fmt::format("{}", tally.alike(row)));
+    rows.push_back(std::move(cells));
+  }
+  return format_table(rows);
+}
+
+// Registers, or on NVIDIA GPUs the bytes that instructions spill.
+std::string spilled_text(const ReplayResult& code) {
+  if (code.vgpr_spills) return fmt::format("{}", *code.vgpr_spills + code.sgpr_spills.value_or(0));
+  return size_text(code.spill_store_bytes);
+}
+
+std::vector<std::string> code_cells(const ReplayResult& code) {
+  return {code.instructions ? fmt::format("{}", *code.instructions) : "-",
+          number_text(code.reg_usage),
+          spilled_text(code),
+          size_text(code.shared_mem_usage),
+          number_text(code.waves_per_eu),
+          size_text(code.obj_size)};
+}
+
+std::string code_table(const SweepPlan& plan, const SweepTally& tally) {
+  std::vector<std::string> head{"RANK"};
+  for (const GridAxis& axis : plan.axes) head.push_back(axis.key);
+  head.insert(head.end(), {"INSTRUCTIONS", "REGISTERS", "SPILLED", "SHARED", "WAVES", "OBJECT", "ALIKE"});
+  std::vector<std::vector<std::string>> rows{head};
+  for (size_t i = 0; i < tally.fastest().size(); ++i) {
+    const SweepTally::Row& row = tally.fastest()[i];
+    std::vector<std::string> cells{std::to_string(i + 1)};
+    for (const Json& value : row.values) cells.push_back(format_value(value, kCellWidth));
+    const std::vector<std::string> code = code_cells(row.result.details.first());
+    cells.insert(cells.end(), code.begin(), code.end());
     cells.push_back(fmt::format("{}", tally.alike(row)));
     rows.push_back(std::move(cells));
   }
@@ -91,7 +126,16 @@ std::string recorded_pipeline(const SweepPlan& plan) {
   return shown(told ? fmt::format("{}: {}", kAsBuilt, plan.as_built) : plan.recorded_passes);
 }
 
+std::string baseline_code_text(const SweepPlan& plan, const SweepTally& tally) {
+  const std::string before = fmt::format("as recorded ({}), for {}: ", recorded_pipeline(plan), shown(plan.compile_for));
+  if (!tally.baseline_code())
+    return before + (tally.baseline_problem().empty() ? "not compiled" : shown_message(tally.baseline_problem())) + "\n";
+  const std::vector<std::string> code = code_cells(*tally.baseline_code());
+  return before + fmt::format("{} instructions, {} registers, {}\n", code[0], code[1], code[5]);
+}
+
 std::string baseline_text(const SweepPlan& plan, const SweepTally& tally) {
+  if (tally.ranking() == Ranking::code) return baseline_code_text(plan, tally);
   const std::vector<Nanoseconds>& times = tally.baseline_times();
   if (times.empty()) {
     const std::string& problem = tally.baseline_problem();
@@ -112,12 +156,17 @@ std::string baseline_text(const SweepPlan& plan, const SweepTally& tally) {
 
 std::string counts_text(uint64_t total, const SweepTally& tally, const SweepRate& rate) {
   const SweepTally::Counts& counts = tally.counts();
-  std::string text = fmt::format("{} of {} done: {} verified, {} failed", counts.done, plural(total, "configuration"),
-                                 counts.right, counts.failed);
+  const bool compiled = tally.ranking() == Ranking::code;
+  std::string text = fmt::format("{} of {} done: {} {}, {} failed", counts.done, plural(total, "configuration"), counts.right,
+                                 compiled ? "compiled, and not run" : "verified", counts.failed);
   if (counts.shared != 0) text += fmt::format("; {} shared another's measurement", counts.shared);
   if (counts.resumed != 0) text += fmt::format("; {} of an earlier run", counts.resumed);
   text += "\n";
   if (rate.seconds <= 0) return text;
+  if (compiled)
+    return text + fmt::format("{} in {}, {:.1f} a second; {} busy {:.0f} %\n", counts.measured, format_duration(rate.seconds),
+                              rate.per_second(counts.measured), plural(rate.compile_workers, "compile worker"),
+                              100 * rate.compile_busy());
   return text + fmt::format("{} measured in {}, {:.1f} a second; {} busy {:.0f} %, {} {:.0f} %\n", counts.measured,
                             format_duration(rate.seconds), rate.per_second(counts.measured), plural(rate.devices, "device"),
                             100 * rate.device_busy(), plural(rate.compile_workers, "compile worker"), 100 * rate.compile_busy());
@@ -146,6 +195,13 @@ Json row_json(const SweepTally& tally, const SweepTally::Row& row) {
           {"reg_usage", or_null(row.result.details.first().reg_usage)},
           {"obj_size", or_null(row.result.details.first().obj_size)},
           {"verified", verified(row)},
+          {"alike", tally.alike(row)}};
+}
+
+Json code_row_json(const SweepTally& tally, const SweepTally::Row& row) {
+  return {{"configuration", mneme::to_json(row.result.configuration)},
+          {"digest", whole_digest(row.result.configuration).hex()},
+          {"result", mneme::to_json(row.result.details)},
           {"alike", tally.alike(row)}};
 }
 
@@ -207,11 +263,13 @@ std::string sweep_line(uint64_t total, const SweepTally& tally, const SweepRate&
   const SweepTally::Counts& counts = tally.counts();
   std::string text = fmt::format("{} of {}", counts.done, total);
   if (counts.failed != 0) text += fmt::format(", {} failed ({})", counts.failed, format_failures(tally));
-  if (!tally.fastest().empty()) {
+  if (!tally.fastest().empty() && tally.ranking() == Ranking::time) {
     text += fmt::format(", best {}", format_time(tally.fastest().front().time));
     if (auto speed_up = tally.speed_up(tally.fastest().front())) text += fmt::format(" ({:.2f} x)", *speed_up);
   }
-  if (rate.seconds > 0)
+  if (rate.seconds > 0 && tally.ranking() == Ranking::code)
+    text += fmt::format(", {:.1f}/s", rate.per_second(counts.measured));
+  else if (rate.seconds > 0)
     text += fmt::format(", {:.1f}/s, device {:.0f} % busy", rate.per_second(counts.measured), 100 * rate.device_busy());
   const uint64_t done_now = counts.done - counts.resumed;
   if (done_now != 0 && counts.done < total && rate.seconds > 0)
@@ -222,7 +280,8 @@ std::string sweep_line(uint64_t total, const SweepTally& tally, const SweepRate&
 
 std::string sweep_table(const SweepPlan& plan, uint64_t total, const SweepTally& tally, const SweepRate& rate) {
   std::string text;
-  if (!tally.fastest().empty()) text += fastest_table(plan, tally) + "\n";
+  const bool compiled = tally.ranking() == Ranking::code;
+  if (!tally.fastest().empty()) text += (compiled ? code_table(plan, tally) : fastest_table(plan, tally)) + "\n";
   return text + baseline_text(plan, tally) + counts_text(total, tally, rate) + failures_text(plan, tally);
 }
 
@@ -230,26 +289,29 @@ Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, 
   const SweepTally::Counts& counts = tally.counts();
   Json best = Json::array(), failures = Json::object();
   for (const SweepTally::Row& row : tally.fastest()) {
-    best.push_back(row_json(tally, row));
+    best.push_back(tally.ranking() == Ranking::code ? code_row_json(tally, row) : row_json(tally, row));
     best.back()["values"] = values_json(plan, row.values);
   }
   for (const auto& [kind, failed] : tally.failures())
     failures[std::string(to_string(kind))] = {
         {"count", failed.count}, {"values", values_json(plan, failed.values)}, {"reason", failed.reason}};
   const std::string device = tally.fastest().empty() ? "" : tally.fastest().front().result.details.first().device;
-  return {{"total", total},
-          {"device", to_string(plan.device)},
-          {"device_name", device.empty() ? Json() : Json(device)},
-          {"done", counts.done},
-          {"verified", counts.right},
-          {"failed", counts.failed},
-          {"measured", counts.measured},
-          {"shared", counts.shared},
-          {"resumed", counts.resumed},
-          {"failures", failures},
-          {"baseline", baseline_json(plan, tally)},
-          {"best", best},
-          {"rate", rate_json(counts, rate)}};
+  const bool compiled = tally.ranking() == Ranking::code;
+  Json json = {{"total", total},
+               {"device", compiled ? Json() : Json(to_string(plan.device))},
+               {"device_name", device.empty() || compiled ? Json() : Json(device)},
+               {"done", counts.done},
+               {"verified", compiled ? 0 : counts.right},
+               {"failed", counts.failed},
+               {"measured", counts.measured},
+               {"shared", counts.shared},
+               {"resumed", counts.resumed},
+               {"failures", failures},
+               {"baseline", baseline_json(plan, tally)},
+               {"best", best},
+               {"rate", rate_json(counts, rate)}};
+  if (compiled) json["compiled_for"] = plan.compile_for;
+  return json;
 }
 
 Json best_json(const SweepTally& tally) {

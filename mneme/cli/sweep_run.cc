@@ -83,7 +83,7 @@ struct SweepRun::Impl {
         options(options),
         grid(std::move(grid)),
         points(this->grid, plan),
-        tally(options.rows) {}
+        tally(options.rows, plan.compile_for.empty() ? Ranking::time : Ranking::code) {}
 
   struct Arrived {
     std::optional<uint64_t> point;  // none: the baseline
@@ -158,13 +158,16 @@ Status SweepRun::Impl::open_pool() {
   pool_options.static_hash = plan.static_hash;
   pool_options.instances = plan.instances;
   pool_options.device_kind = plan.device;
+  pool_options.compile_for = plan.compile_for;
   pool_options.devices = options.devices;
   pool_options.share = plan.share;
   pool_options.limits = plan.limits;
   pool_options.log = folder.log();
   pool_options.resume = true;
   rate.devices = options.devices.size();
-  const unsigned wanted = options.compile_workers != 0 ? options.compile_workers : usual_compile_workers(options.devices.size());
+  const unsigned wanted = options.compile_workers != 0
+                              ? options.compile_workers
+                              : usual_compile_workers(plan.compile_for.empty() ? options.devices.size() : 0);
   rate.compile_workers = static_cast<unsigned>(std::min<uint64_t>(wanted, points.size()));  // no more than have something to do
   pool_options.compile_workers = rate.compile_workers;
   MNEME_ASSIGN(pool, Pool::open(std::move(pool_options)));
@@ -175,7 +178,7 @@ Status SweepRun::Impl::open_pool() {
 Status SweepRun::Impl::wait_for_devices() {
   const auto opened = Clock::now();
   while (!to_end() && pool->status().ok() && pool->progress().devices_ready < options.devices.size()) {
-    line.stage("bringing the recorded memory to the device");
+    line.stage(plan.compile_for.empty() ? "bringing the recorded memory to the device" : "starting");
     pollfd event{wake_up.number(), POLLIN, 0};
     ::poll(&event, 1, 20);
   }
@@ -226,7 +229,8 @@ void SweepRun::Impl::feed() {
     else
       submit(point);
   }
-  if (next == points.size() && !std::exchange(end_submitted, true)) submit_baseline(kBaselineAtEnd);
+  // Code does not drift.
+  if (next == points.size() && !std::exchange(end_submitted, true) && plan.compile_for.empty()) submit_baseline(kBaselineAtEnd);
 }
 
 void SweepRun::Impl::submit(uint64_t point) {
@@ -287,12 +291,13 @@ void SweepRun::Impl::take() {
 
 // While it goes on there is always one; its speed-up is that of the baselines until then.
 void SweepRun::Impl::keep_best() {
+  if (tally.ranking() == Ranking::code) return;
   if (tally.fastest().empty() || (best && tally.fastest().front().time >= *best)) return;
   write_best();
 }
 
 void SweepRun::Impl::write_best() {
-  if (tally.fastest().empty()) return;
+  if (tally.fastest().empty() || tally.ranking() == Ranking::code) return;  // best.json is of times
   best = tally.fastest().front().time;
   const std::string text = to_text(best_json(tally));
   if (Status status = write_output_file(folder.best(), std::as_bytes(std::span(text))); !status.ok())

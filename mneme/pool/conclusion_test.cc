@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr ReplayStage kStages[] = {ReplayStage::preparing, ReplayStage::compiling, ReplayStage::loading,
+constexpr ReplayStage kStages[] = {ReplayStage::preparing, ReplayStage::compiling, ReplayStage::compiled, ReplayStage::loading,
                                    ReplayStage::masking,   ReplayStage::running,   ReplayStage::done};
 
 // Every code in every stage.

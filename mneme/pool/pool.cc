@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mneme/base/processors.h"
+#include "mneme/compile/backend.h"
 #include "mneme/device/device_count.h"
 #include "mneme/pool/pool_thread.h"
 #include "mneme/pool/worker_process.h"
@@ -76,6 +77,10 @@ std::vector<Nanoseconds> Future::times_so_far() const {
 
 Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
+  if (!options.compile_for.empty()) {
+    options.device_kind = kind_of_architecture(options.compile_for);
+    options.devices = {0};  // one worker, which needs no device
+  }
   if (options.devices.empty()) return error(Code::invalid_argument, "opening a pool: no device is given");
   MNEME_TRY(check(options.limits));
   const Path kernel = options.database / (options.static_hash.hex() + ".json");
@@ -85,7 +90,8 @@ Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
     if (!command.ok()) return command.status().with_context("opening a pool");
     options.command = std::move(*command);
   }
-  if (options.compile_workers == 0) options.compile_workers = usual_compile_workers(options.devices.size());
+  if (options.compile_workers == 0)
+    options.compile_workers = usual_compile_workers(options.compile_for.empty() ? options.devices.size() : 0);
   raise_limit_of_files();
   MNEME_ASSIGN(auto thread, PoolThread::start(std::move(options)));
   return std::unique_ptr<Pool>(new Pool(std::move(thread)));

@@ -50,7 +50,10 @@ struct PoolOptions {
   std::vector<Digest> instances;  // dynamic hashes, at least one; a configuration must be right on each of these
   DeviceKind device_kind = DeviceKind::cuda;
   std::vector<int> devices = {0};  // ordinals, at least one; all_devices() has all of them
-  unsigned compile_workers = 0;    // how many; 0: usual_compile_workers()
+  // Not empty: nothing is run. Configurations are compiled for this architecture, of whichever kind of device, and their results
+  // have what is known of the code (ReplayStage::compiled). `device_kind` and `devices` then say nothing.
+  std::string compile_for = {};
+  unsigned compile_workers = 0;  // how many; 0: usual_compile_workers()
   // Whether configurations share work. Those for which the compiler is asked the same are compiled once, and those that end in
   // the same object and launch are measured once, or fail once; the results of the others are Origin::shared. False: each
   // configuration is compiled and measured for itself.

@@ -107,6 +107,64 @@ TEST_F(RecordedPoolTest, MeasuresConfigurationsAndResumes) {
   for (const Configuration& configuration : twenty()) EXPECT_EQ(pool->submit(configuration).get().origin, Origin::resumed);
 }
 
+#ifndef MNEME_TEST_ON_GPU
+TEST_F(RecordedPoolTest, CompilesForAnArchitectureAndRunsNothing) {
+  PoolOptions only = options();
+  only.compile_for = "x86-64-v3";
+  only.device_kind = DeviceKind::cuda;  // of which nothing is asked
+  only.devices = {5};
+  only.log = database_.directory() / "run.jsonl";
+  {
+    auto pool = open(only);
+    std::vector<Future> futures;
+    for (const Configuration& configuration : twenty()) futures.push_back(pool->submit(configuration));
+    Configuration wrong;
+    wrong.passes = "default<O9>";
+    const PoolResult refused = pool->submit(wrong).get();
+    EXPECT_EQ(refused.failure, Failure::compile_error);
+    EXPECT_THAT(refused.reason, HasSubstr("pass pipeline 'default<O9>' does not parse"));
+    for (const Future& future : futures) {
+      const PoolResult result = future.get();
+      EXPECT_FALSE(result.failed()) << to_string(result.failure) << ": " << result.reason;
+      const ReplayResult& code = result.details.together;
+      EXPECT_EQ(code.stage, ReplayStage::compiled);
+      EXPECT_FALSE(code.verified || code.executed);
+      EXPECT_TRUE(result.exec_time().empty());
+      EXPECT_EQ(code.device, "x86-64-v3");
+      EXPECT_GT(*code.instructions, 0u);
+      EXPECT_EQ(code.shape->block.x, *result.configuration.block.x);
+    }
+    EXPECT_EQ(pool->progress().done, 21u);
+    EXPECT_TRUE(pool->status().ok()) << pool->status().to_string();
+  }
+  only.resume = true;
+  auto pool = open(only);
+  EXPECT_EQ(pool->submit(twenty()[0]).get().origin, Origin::resumed);
+}
+
+TEST_F(RecordedPoolTest, CompilesEachInstanceForAnArchitecture) {
+  PoolOptions only = options(2);
+  only.compile_for = "x86-64-v3";
+  auto pool = open(only);
+  Configuration configuration;
+  configuration.specialise.arguments = {"factor"};
+  const PoolResult result = pool->submit(configuration).get();
+  EXPECT_FALSE(result.failed()) << result.reason;
+  ASSERT_THAT(result.details.instances, SizeIs(2));
+  EXPECT_NE(result.details.instances[0].result.obj_hash, result.details.instances[1].result.obj_hash) << "each has its factor";
+  EXPECT_EQ(result.details.together.stage, ReplayStage::compiled);
+}
+
+TEST_F(RecordedPoolTest, AnArchitectureThatNoCompilerKnowsIsThePoolsProblem) {
+  PoolOptions only = options();
+  only.compile_for = "gfx9999";
+  auto pool = open(only);
+  const PoolResult result = pool->submit({}).get();
+  EXPECT_EQ(result.failure, Failure::worker_lost);
+  EXPECT_THAT(pool->status().to_string(), HasSubstr("does not know the architecture"));
+}
+#endif
+
 TEST_F(RecordedPoolTest, AConfigurationMustBeRightOnEveryInstance) {
   auto pool = open(options(2));
   Configuration recorded, narrow, special;

@@ -284,15 +284,20 @@ TEST(PoolSetup, EveryMemberReachesTheWorkers) {
                         digest_of(ByteVector(1)),
                         {digest_of(ByteVector(2)), digest_of(ByteVector(3))},
                         DeviceKind::cpu,
-                        Bytes(12345)};
+                        Bytes(12345),
+                        "x86-64-v3"};
   auto read = pool_setup_from_json(to_json(setup));
   ASSERT_TRUE(read.ok()) << read.status().to_string();
-  const auto& [database, static_hash, instances, device_kind, compile_memory] = *read;
+  const auto& [database, static_hash, instances, device_kind, compile_memory, compile_for] = *read;
   EXPECT_EQ(database, setup.database);
   EXPECT_EQ(static_hash, setup.static_hash);
   EXPECT_EQ(instances, setup.instances);
   EXPECT_EQ(device_kind, setup.device_kind);
   EXPECT_EQ(compile_memory, setup.compile_memory);
+  EXPECT_EQ(compile_for, setup.compile_for);
+  PoolSetup elsewhere = setup;
+  elsewhere.compile_for = "gfx942";  // which no device here has
+  EXPECT_EQ(pool_setup_from_json(to_json(elsewhere))->device_kind, DeviceKind::hip);
 }
 
 TEST(PoolSetup, RefusesWhatIsNone) {

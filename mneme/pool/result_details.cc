@@ -24,6 +24,7 @@ Json without_verdict(Json json) {
 Json of_several(const ResultDetails& details) {
   const Json all = to_brief_json(details.together);
   Json json = Json::object(), instances = Json::array();
+  if (details.together.stage == ReplayStage::compiled) json["stage"] = all["stage"];
   for (const char* key : {"verified", "executed", "exec_time", "times"})
     if (all.contains(key)) json[key] = all[key];
   for (const InstanceResult& one : details.instances) {
@@ -89,7 +90,7 @@ Json to_json(const ResultDetails& details) {
   Json json;
   if (!details.instances.empty())
     json = of_several(details);
-  else if (details.together.stage < ReplayStage::loading)
+  else if (details.together.stage < ReplayStage::compiled)
     json = without_verdict(to_brief_json(details.together));
   else
     json = to_brief_json(details.together);

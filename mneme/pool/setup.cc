@@ -1,5 +1,7 @@
 #include "mneme/pool/setup.h"
 
+#include "mneme/compile/backend.h"
+
 namespace mneme {
 
 using Json = nlohmann::json;
@@ -19,6 +21,7 @@ Json to_json(const PoolSetup& setup) {
           {"static_hash", setup.static_hash.hex()},
           {"instances", instances},
           {"device_kind", to_string(setup.device_kind)},
+          {"compile_for", setup.compile_for},
           {"compile_memory", setup.compile_memory.count}};
 }
 
@@ -27,7 +30,7 @@ Result<PoolSetup> pool_setup_from_json(const Json& json) {
   const auto is = [&](const char* key, Json::value_t type) { return json.contains(key) && json[key].type() == type; };
   if (!is("database", Json::value_t::string) || !is("static_hash", Json::value_t::string) ||
       !is("instances", Json::value_t::array) || !is("device_kind", Json::value_t::string) ||
-      !is("compile_memory", Json::value_t::number_unsigned))
+      !is("compile_for", Json::value_t::string) || !is("compile_memory", Json::value_t::number_unsigned))
     return error(Code::invalid_argument, "the set-up of a pool's workers: members are missing");
   PoolSetup setup;
   setup.database = json["database"].get<std::string>();
@@ -36,7 +39,12 @@ Result<PoolSetup> pool_setup_from_json(const Json& json) {
     MNEME_ASSIGN(Digest digest, Digest::from_hex(instance.is_string() ? instance.get<std::string>() : ""));
     setup.instances.push_back(digest);
   }
-  MNEME_ASSIGN(setup.device_kind, parse_device_kind(json["device_kind"].get<std::string>()));
+  setup.compile_for = json["compile_for"].get<std::string>();
+  if (setup.compile_for.empty()) {
+    MNEME_ASSIGN(setup.device_kind, parse_device_kind(json["device_kind"].get<std::string>()));
+  } else {
+    setup.device_kind = kind_of_architecture(setup.compile_for);
+  }
   setup.compile_memory = Bytes(json["compile_memory"].get<uint64_t>());
   return setup;
 }

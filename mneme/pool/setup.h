@@ -16,11 +16,12 @@ struct PoolSetup {
   Digest static_hash;
   std::vector<Digest> instances;
   DeviceKind device_kind = DeviceKind::cuda;
-  Bytes compile_memory;  // what one compilation may take; see limit_compile_memory()
+  Bytes compile_memory;          // what one compilation may take; see limit_compile_memory()
+  std::string compile_for = {};  // PoolOptions::compile_for; it decides the kind where it is not empty
 };
 
 // The version of the messages between workers and the program that starts them. Every change of a message raises it.
-inline constexpr int kWorkerProtocol = 6;
+inline constexpr int kWorkerProtocol = 7;
 // incompatible: `message`, the first to a worker's process, is from a program with another version.
 Status check_protocol(const nlohmann::json& message);
 

@@ -12,6 +12,7 @@
 #include "mneme/compile/backend.h"
 #include "mneme/device/device.h"
 #include "mneme/pool/compile_work.h"
+#include "mneme/pool/compiled_work.h"
 #include "mneme/pool/device_work.h"
 #include "mneme/pool/keeper.h"
 #include "mneme/pool/messages.h"
@@ -58,6 +59,17 @@ Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recor
   return create_device_work(recorded, *device, std::move(copies));
 }
 
+void be_without_device(const PoolSetup& setup, const RecordedKernel& recorded, Channel channel) {
+  auto work = [&]() -> Result<std::unique_ptr<DeviceWork>> {
+    MNEME_ASSIGN(CodeFor made_for, code_without_device(recorded.kernel, setup.compile_for));
+    DeviceProperties none;
+    none.name = none.architecture = made_for.architecture;
+    MNEME_TRY(announce(channel, none));
+    return create_compiled_work(recorded, std::move(made_for));
+  }();
+  serve_device(std::move(channel), std::move(work));
+}
+
 void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const WorkerOrder& order, Channel channel) {
   const std::string name = fmt::format("mneme-{}", to_string(order.role));
   ::prctl(PR_SET_NAME, name.c_str());  // for people who look at the system's processes
@@ -66,6 +78,7 @@ void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const WorkerOrd
     [[maybe_unused]] int ignored = ::nice(10);
     return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.architecture));
   }
+  if (!setup.compile_for.empty()) return be_without_device(setup, recorded, std::move(channel));
   reserve_descriptors(256);  // what a device takes, while there is one thread
   if (order.role == WorkerRole::keeper) return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.device));
   const HeldAddresses held = recorded.hold_addresses();
@@ -101,7 +114,9 @@ int run_worker_process(int descriptor) {
   }
   divert_output();
   keep_freed_memory();
-  warm_llvm_up(setup->device_kind, architecture_without_device(setup->device_kind, (*recorded)->kernel.arch));
+  warm_llvm_up(setup->device_kind, setup->compile_for.empty()
+                                       ? architecture_without_device(setup->device_kind, (*recorded)->kernel.arch)
+                                       : setup->compile_for);
   limit_compile_memory(setup->compile_memory);
   run_zygote(std::move(pool), [&](const Json& json, Channel channel) {
     if (auto order = worker_order_from_json(json); order.ok()) be_worker(*setup, **recorded, *order, std::move(channel));

@@ -7,6 +7,7 @@
 #include "mneme/measure/stage_clock.h"
 #include "mneme/memory/recorded_arguments.h"
 #include "mneme/replay/code_level.h"
+#include "mneme/replay/compile_launch.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/fault_words.h"
 
@@ -90,7 +91,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
                                 ReplayResult& result) {
   MNEME_ASSIGN(result.shape, configuration.launch_shape(instance_));
   result.fewer_threads = fewer_threads(*result.shape, recorded_shape(instance_));
-  MNEME_TRY(check_code(configuration, *result.shape));
+  MNEME_TRY(check_launch_code(*code_, kernel_, configuration, *result.shape, device_.properties().kind));
   MNEME_TRY(check_execution(configuration.execution, device_.properties()));
   MNEME_ASSIGN(Tolerated tolerated, resolve_tolerances(configuration.tolerance, kernel_, instance_, plan_));
   MNEME_TRY(check_target(configuration.codegen, device_.properties()));
@@ -124,35 +125,17 @@ Result<CompiledCode> Session::compile(const CompileOptions& options) {
   return compiler_->compile(*recorded_code(), options);
 }
 
-Result<CompiledCode> Session::take_program_code(const Configuration& configuration) {
-  ActivityScope compiling(Activity::compiling);
-  const DeviceProperties& device = device_.properties();
-  MNEME_ASSIGN(const Translation translation,
-               translate_program_code(*code_->program(configuration), configuration.assembler, driver_options(instance_),
-                                      device.kind, device.architecture));
-  return compiler_->assemble(translation);
-}
-
-Status Session::check_code(const Configuration& configuration, const LaunchShape& shape) const {
-  const ProgramCode* program = code_->program(configuration);
-  if (program == nullptr) return {};
-  MNEME_TRY(check_code_level(configuration, kernel_));
-  return check_block(*program, kernel_, shape, device_.properties().kind);
-}
-
 Result<CompiledCode> Session::compile(const Configuration& configuration, ReplayResult& result) {
-  if (code_->program(configuration) != nullptr) return take_program_code(configuration);
-  ActivityScope compiling(Activity::compiling);
-  MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
-  MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
-  if (!configuration.specialise.empty()) result.specialised = report_of(request.specialised);
-  return compiler_->compile(source->module(), request.options);
+  const DeviceProperties& device = device_.properties();
+  return compile_launch(*code_, {kernel_, instance_, plan_}, configuration, {device.kind, device.architecture}, *compiler_,
+                        result);
 }
 
 Result<Session::Loaded> Session::recorded_launch() {
   if (!recorded_launch_) {
+    ReplayResult unused;
     MNEME_ASSIGN(CompiledCode code,
-                 code_->program({}) != nullptr ? take_program_code({}) : compile(compile_options({}, kernel_, plan_)));
+                 code_->program({}) != nullptr ? compile({}, unused) : compile(compile_options({}, kernel_, plan_)));
     MNEME_ASSIGN(recorded_launch_, load_code(code));
   }
   return *recorded_launch_;

@@ -179,11 +179,7 @@ class Session {
                       ReplayResult& result);
   Result<CompiledCode> compile(const Configuration& configuration, ReplayResult& result);
   Result<CompiledCode> compile(const CompileOptions& options);  // compiles the recorded IR
-  // What the configuration makes of the program's own code, of a kernel without IR.
-  Result<CompiledCode> take_program_code(const Configuration& configuration);
-  // Whether the kernel's code can be run under the configuration with this shape.
-  Status check_code(const Configuration& configuration, const LaunchShape& shape) const;
-  Result<Loaded> recorded_launch();  // the recorded code by default options; loaded once, and kept
+  Result<Loaded> recorded_launch();                             // the recorded code by default options; loaded once, and kept
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CompiledCode& code);
   // Configuration::digest(), which takes as long as a short run. That of the last one is kept: what is loaded ahead is measured

@@ -3,6 +3,7 @@
 #include "mneme/abi/deployed_code.h"
 #include "mneme/base/activity.h"
 #include "mneme/replay/code_level.h"
+#include "mneme/replay/compile_launch.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
 
@@ -38,12 +39,12 @@ Result<CompiledCode> Session::compile_ahead(const Configuration& configuration) 
 Result<ProgramCompilation> Session::compile_for_program(const Configuration& configuration) {
   ProgramCompilation made;
   MNEME_ASSIGN(made.shape, configuration.launch_shape(instance_));
-  MNEME_TRY(check_code(configuration, made.shape));
+  MNEME_TRY(check_launch_code(*code_, kernel_, configuration, made.shape, device_.properties().kind));
   if (code_->program(configuration) != nullptr) {
     if (!kernel_.globals.empty())
       return error(Code::unsupported, "its machine code reaches variables of its own module, as '{}'",
                    kernel_.globals.front().name);
-    MNEME_ASSIGN(made.code, take_program_code(configuration));
+    MNEME_ASSIGN(made.code, compile_ahead(configuration));
   } else {
     ActivityScope compiling(Activity::compiling);
     MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "mneme/base/output_file.h"
+#include "mneme/compile/backend.h"
 #include "mneme/pool/pipeline_check.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/device_knobs.h"
@@ -22,6 +23,7 @@ constexpr uint64_t kMostRandom = 10'000'000;  // they are held in memory, all th
 // Of the database, from the folder of results.
 constexpr char kFromHere[] = "database_from_here";
 constexpr char kPasses[] = "passes", kO3[] = "default<O3>";
+constexpr std::string_view kNoDevice = "none";                      // in the place of a kind, where nothing is run
 constexpr char kRandom[] = "random", kExhaustive[] = "exhaustive";  // samplers, as `mneme tune` calls them
 
 Status corrupt(std::string_view what) { return error(Code::corrupt, "the plan of a sweep: {}", what); }
@@ -118,7 +120,7 @@ Json to_json(const SweepPlan& plan) {
                {"kernel", plan.kernel},
                {"static_hash", plan.static_hash.hex()},
                {"instances", instances},
-               {"device", to_string(plan.device)},
+               {"device", plan.compile_for.empty() ? to_string(plan.device) : kNoDevice},
                {"configuration", mneme::to_json(plan.base)},
                {"grid", grid},
                {"sampler", plan.random ? kRandom : kExhaustive},
@@ -126,6 +128,7 @@ Json to_json(const SweepPlan& plan) {
                {"seed", plan.seed},
                {"share", plan.share},
                {"limits", limits_json(plan.limits)}};
+  if (!plan.compile_for.empty()) json["compile_for"] = plan.compile_for;
   if (plan.code != CodeLevel::ir) json["code"] = to_string(plan.code);
   if (!plan.as_built.empty()) json["as_built"] = plan.as_built;
   json["recorded_passes"] = plan.recorded_passes;
@@ -143,7 +146,12 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   plan.kernel = json.value("kernel", "");
   MNEME_ASSIGN(plan.static_hash, Digest::from_hex(json.at("static_hash").get<std::string>()));
   MNEME_ASSIGN(plan.instances, digests(json.at("instances")));
-  MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
+  plan.compile_for = json.value("compile_for", "");
+  if (plan.compile_for.empty()) {
+    MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
+  } else {
+    plan.device = kind_of_architecture(plan.compile_for);
+  }
   MNEME_ASSIGN(plan.code, parse_code_level(json.value("code", "ir")));
   plan.as_built = json.value("as_built", "");
   plan.recorded_passes =

@@ -22,6 +22,7 @@ struct SweepPlan {
   Digest static_hash;
   std::vector<Digest> instances;
   DeviceKind device = DeviceKind::cpu;
+  std::string compile_for;                 // PoolOptions::compile_for; not empty: nothing is run, and `device` is its kind
   CodeLevel code = CodeLevel::ir;          // of the kernel
   std::string as_built;                    // what as-built is of the kernel, for people (describe_as_built()); empty: as `kernel`
   std::string recorded_passes = kAsBuilt;  // the pipeline of baseline(); earlier versions had default<O3>

@@ -244,6 +244,23 @@ TEST(SweepPlan, EveryMemberIsKept) {
   EXPECT_EQ(read->limits.compile_memory, plan.limits.compile_memory);
 }
 
+TEST(SweepPlan, OfCodeThatIsNotRunHasAnArchitectureAndNoDevice) {
+  SweepPlan plan = some_plan();
+  EXPECT_FALSE(to_json(plan).contains("compile_for"));
+  plan.device = DeviceKind::hip;
+  plan.compile_for = "gfx942";
+  const Json json = to_json(plan);
+  EXPECT_EQ(json["device"], "none");
+  const auto read = sweep_plan_from_json(json);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->compile_for, "gfx942");
+  EXPECT_EQ(read->device, DeviceKind::hip) << "told by the architecture";
+  EXPECT_EQ(to_json(*read), json);
+  plan.base.assembler.level = 1;
+  EXPECT_EQ(check_knobs(plan).to_string(),
+            "unsupported: assembler.level has no effect on AMD GPUs, whose code is not made from PTX: leave it out");
+}
+
 TEST(SweepPlan, WhatTheDeviceHasNoUseForIsRefusedAtTheStart) {
   SweepPlan plan = some_plan();
   EXPECT_TRUE(check_knobs(plan).ok());

@@ -1,6 +1,7 @@
 #include "mneme/sweep/tally.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "mneme/measure/time_statistics.h"
 
@@ -35,15 +36,16 @@ void SweepTally::add(PoolResult result, std::vector<nlohmann::json> values) {
     if (kind.count++ == 0) kind = {1, std::move(values), result.reason};
     return;
   }
-  const std::optional<Nanoseconds> time = median_time(result);
+  const std::optional<Nanoseconds> time = ranking_ == Ranking::code ? Nanoseconds() : median_time(result);
   if (time && !result.shared_with) rank({std::move(result), std::move(values), *time});
 }
 
 void SweepTally::count_work(const PoolResult& result) {
   add_stages(result.details.together, counts_.stages);
   for (const InstanceResult& instance : result.details.instances) add_stages(instance.result, counts_.stages);
+  if (ranking_ == Ranking::code) counts_.measured += !result.failed();
   const std::optional<Nanoseconds> time = median_time(result);
-  if (!time) return;
+  if (!time || ranking_ == Ranking::code) return;
   ++counts_.measured;
   const uint64_t untimed = result.details.together.verified_run_timed ? 0 : 1;
   const uint64_t launches = untimed + result.configuration.execution.warm_up + result.exec_time().size();
@@ -51,16 +53,30 @@ void SweepTally::count_work(const PoolResult& result) {
   counts_.kernel_time += *time * static_cast<double>(launches);
 }
 
+bool SweepTally::is_before(const Row& a, const Row& b) const {
+  if (ranking_ == Ranking::time) return a.time < b.time;
+  const auto figures = [](const Row& row) {
+    const ReplayResult& code = row.result.details.first();
+    const auto known = [](auto value) { return value ? uint64_t{*value} : UINT64_MAX; };
+    return std::tuple(known(code.instructions), known(code.reg_usage), code.obj_size ? code.obj_size->count : UINT64_MAX);
+  };
+  return figures(a) < figures(b);
+}
+
 // Of equal ones the first stays ahead.
 void SweepTally::rank(Row row) {
   auto behind =
-      std::upper_bound(fastest_.begin(), fastest_.end(), row, [](const Row& a, const Row& b) { return a.time < b.time; });
+      std::upper_bound(fastest_.begin(), fastest_.end(), row, [this](const Row& a, const Row& b) { return is_before(a, b); });
   if (behind == fastest_.end() && fastest_.size() >= most_rows_) return;
   fastest_.insert(behind, std::move(row));
   if (fastest_.size() > most_rows_) fastest_.pop_back();
 }
 
 void SweepTally::add_baseline(const PoolResult& result) {
+  if (ranking_ == Ranking::code && !result.failed()) {
+    baseline_code_ = result.details.first();
+    return;
+  }
   if (auto time = median_time(result)) {
     baselines_.push_back(*time);
     baseline_labels_.push_back(result.label);

@@ -17,6 +17,10 @@ inline constexpr std::string_view kBaselineAtBegin = "baseline at the begin", kB
 // The median of the timed runs; nothing where the configuration failed, or was not timed.
 std::optional<Nanoseconds> median_time(const PoolResult& result);
 
+// By what configurations are ranked: by their times, or where nothing is run by their code: the fewest instructions, and of as
+// many the fewest registers and the smallest object.
+enum class Ranking { time, code };
+
 class SweepTally {
  public:
   // A configuration that was right, and was measured. Configurations that share its measurement have no row of their own.
@@ -40,12 +44,14 @@ class SweepTally {
   };
 
   // Keeps the `rows` fastest configurations.
-  explicit SweepTally(size_t rows) : most_rows_(rows) {}
+  explicit SweepTally(size_t rows, Ranking ranking = Ranking::time) : most_rows_(rows), ranking_(ranking) {}
 
   void add(PoolResult result, std::vector<nlohmann::json> values);
   void add_baseline(const PoolResult& result);
 
   const Counts& counts() const { return counts_; }
+  Ranking ranking() const { return ranking_; }
+  // The best, by the ranking; under Ranking::code `time` says nothing.
   const std::vector<Row>& fastest() const { return fastest_; }
   const std::map<Failure, FailureKind>& failures() const { return failures_; }
   // How many other configurations share this one's measurement.
@@ -58,6 +64,8 @@ class SweepTally {
   // The median of these; nothing where there is none. baseline_problem() then says why, if the baseline failed.
   std::optional<Nanoseconds> baseline() const;
   const std::string& baseline_problem() const { return baseline_problem_; }
+  // The result of the baseline under Ranking::code, where it has code.
+  const std::optional<ReplayResult>& baseline_code() const { return baseline_code_; }
   // baseline() divided by the row's time; nothing where there is no baseline.
   std::optional<double> speed_up(const Row& row) const;
 
@@ -65,7 +73,10 @@ class SweepTally {
   void count_work(const PoolResult& result);
   void rank(Row row);
 
+  bool is_before(const Row& a, const Row& b) const;
+
   size_t most_rows_;
+  Ranking ranking_;
   Counts counts_;
   std::vector<Row> fastest_;
   std::map<Failure, FailureKind> failures_;
@@ -73,6 +84,7 @@ class SweepTally {
   std::vector<Nanoseconds> baselines_;
   std::vector<std::string> baseline_labels_;  // of those
   std::string baseline_problem_;
+  std::optional<ReplayResult> baseline_code_;
 };
 
 }  // namespace mneme

@@ -97,5 +97,38 @@ TEST(SweepTally, NothingIsFasterThanNoTime) {
   EXPECT_EQ(tally.speed_up(tally.fastest()[1]), 2.0);
 }
 
+PoolResult compiled(uint64_t instructions, uint32_t registers, Failure failure = Failure::none) {
+  PoolResult result;
+  result.failure = failure;
+  result.details.together.stage = ReplayStage::compiled;
+  result.details.together.instructions = instructions;
+  result.details.together.reg_usage = registers;
+  return result;
+}
+
+// Where nothing is run.
+TEST(SweepTally, CodeIsRankedByItsInstructionsThenByItsRegisters) {
+  SweepTally tally(3, Ranking::code);
+  tally.add(compiled(300, 10), {1});
+  tally.add(compiled(200, 40), {2});
+  tally.add(compiled(200, 30), {3});
+  tally.add(compiled(100, 30, Failure::compile_error), {4});
+  PoolResult unknown = compiled(0, 1);
+  unknown.details.together.instructions.reset();
+  tally.add(unknown, {5});
+  ASSERT_EQ(tally.fastest().size(), 3u);
+  EXPECT_EQ(tally.fastest()[0].values[0], 3);
+  EXPECT_EQ(tally.fastest()[1].values[0], 2);
+  EXPECT_EQ(tally.fastest()[2].values[0], 1) << "what is not known comes last";
+  EXPECT_EQ(tally.counts().measured, 4u);
+  EXPECT_EQ(tally.counts().launches, 0u);
+  EXPECT_EQ(tally.counts().failed, 1u);
+  EXPECT_FALSE(tally.baseline_code().has_value());
+  tally.add_baseline(compiled(400, 50));
+  EXPECT_EQ(tally.baseline_code()->instructions, 400u);
+  EXPECT_FALSE(tally.baseline().has_value());
+  EXPECT_EQ(tally.baseline_problem(), "");
+}
+
 }  // namespace
 }  // namespace mneme
