@@ -6,14 +6,21 @@ from mneme import _native
 from mneme.errors import InvalidArgumentError
 
 
+def compiles_only(device: str | None) -> bool:
+    """Whether a device's name is that of an architecture: code is made for it, and nothing is run."""
+    return isinstance(device, str) and device.startswith("compile:") and device != "compile:"
+
+
 def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
     """The kind, and the number where one is named, of a device as users write it.
 
-    >>> choose_device("cuda:1", "here"), choose_device("cpu", "here")
+    >>> choose_device("cuda:1", "here"), choose_device("cpu", "here"), choose_device("compile:gfx942", "here")
     (('cuda', 1), ('cpu', None))
     """
     if device is None:
         return _native.automatic_kind(), None
+    if compiles_only(device):
+        return device, None
     kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     kinds = _native.device_kinds()
     if kind not in kinds or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):

@@ -26,7 +26,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from mneme import _native
-from mneme._device import choose_device
+from mneme._device import choose_device, compiles_only
 from mneme.config import Config
 from mneme.database import Instance, Kernel, _path
 from mneme.errors import ClosedError, InvalidArgumentError, MnemeError
@@ -102,7 +102,9 @@ class Executor:
 
     Args:
         instance: The recorded launch, or several of one kernel: a configuration is right when it is right on each.
-        device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device.
+        device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device. "compile:gfx942", with
+            an architecture of any kind of device: code is made for it and nothing is run, and no device is needed. A
+            result then has no failure where there is code, no times, and is not verified.
         devices: Which of that kind: "all", or their numbers. By default the one that `device` names, else the first.
         compile_workers: How many processes compile; by default one for each core beside the devices' workers.
         share: Configurations that end in the same code and launch are measured once.
@@ -282,7 +284,8 @@ def replay(
     Args:
         instance: The recorded launch.
         config: What is other than recorded; None: nothing.
-        device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device.
+        device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device. "compile:gfx942": as
+            of an `Executor`, which it is then.
         isolated: By processes of its own, as an `Executor` has them: a compiler that crashes, a kernel that faults or
             never ends is a failed result. False: by a `Session`, in this process, which is quicker by a tenth or
             two of a second, looks for compiled code in the cache, and has no limits of time.
@@ -302,7 +305,7 @@ def replay(
     if config is not None and not isinstance(config, Config):
         raise InvalidArgumentError(f"replaying: 'config' must be a Config, not {type(config).__name__}")
     config = Config() if config is None else config
-    if not isolated:
+    if not isolated and not compiles_only(device):
         with Session(instance, device=device) as session:
             return session.replay(config)
     with Executor(
@@ -464,6 +467,8 @@ def _types(values: Sequence[object]) -> str:
 
 def _devices(device: str | None, devices: Literal["all"] | Sequence[int] | None) -> tuple[str, list[int]]:
     kind, ordinal = choose_device(device, "opening an executor")
+    if compiles_only(kind):
+        return kind, [0]  # of which no more is asked
     there = _native.count_devices(kind)
     if devices is None:
         chosen = [ordinal or 0]

@@ -99,6 +99,16 @@ class Result(Shown):
         return self._native.object_size
 
     @property
+    def instructions(self) -> int | None:
+        """Machine instructions of the kernel and what it calls; of several instances the most."""
+        return self._native.instructions
+
+    @property
+    def spills(self) -> int | None:
+        """What is spilled, of several instances the most: bytes on NVIDIA GPUs, registers on AMD GPUs."""
+        return self._native.spills
+
+    @property
     def object_hash(self) -> str | None:
         """Digest of the object, of several instances' objects joined by "+"; None where there is none."""
         return self._native.object_hash
@@ -174,7 +184,8 @@ class Result(Shown):
             rows.append(["origin", self.origin])
         if self.failed:
             rows.append(["reason", self.reason])
-        return Table(f"Result: {self.failure.replace('_', ' ') if self.failure else 'verified'}", ["", ""], rows)
+        verdict = "compiled" if self.details.get("stage") == "compiled" else "verified"
+        return Table(f"Result: {self.failure.replace('_', ' ') if self.failure else verdict}", ["", ""], rows)
 
     def __repr__(self) -> str:
         """In one line."""

@@ -14,6 +14,7 @@
 #include "arrays.h"
 #include "bind.h"
 #include "config.h"
+#include "device_word.h"
 #include "errors.h"
 #include "mneme/process/default_limits.h"
 #include "mneme/store/database.h"
@@ -130,7 +131,9 @@ struct Options {
 std::shared_ptr<OpenPool> open(const Database& database, const KernelDocument& kernel, const Options& options) {
   PoolOptions pool{.database = database.directory(), .static_hash = kernel.kernel.static_hash, .instances = {}};
   for (const std::string& hash : options.instances) pool.instances.push_back(unwrap(Digest::from_hex(hash)));
-  pool.device_kind = unwrap(parse_device_kind(options.kind));
+  const DeviceWord device = unwrap(read_device_word(options.kind));
+  pool.device_kind = device.kind;
+  pool.compile_for = device.compile_for;
   pool.devices = options.devices;
   pool.compile_workers = options.compile_workers;
   pool.share = options.share;

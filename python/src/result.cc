@@ -39,6 +39,27 @@ std::optional<uint64_t> object_size(const PoolResult& self) {
   return most;
 }
 
+std::optional<uint64_t> instructions(const PoolResult& self) {
+  std::optional<uint64_t> most;
+  for (const ReplayResult* result : self.details.each())
+    if (result->instructions) most = std::max(most.value_or(0), *result->instructions);
+  return most;
+}
+
+std::optional<uint64_t> spilled_by(const ReplayResult& result) {
+  if (result.spill_store_bytes || result.spill_load_bytes)
+    return result.spill_store_bytes.value_or(Bytes()).count + result.spill_load_bytes.value_or(Bytes()).count;
+  if (result.vgpr_spills || result.sgpr_spills) return uint64_t{result.vgpr_spills.value_or(0)} + result.sgpr_spills.value_or(0);
+  return std::nullopt;
+}
+
+std::optional<uint64_t> spills(const PoolResult& self) {
+  std::optional<uint64_t> most;
+  for (const ReplayResult* result : self.details.each())
+    if (const auto spilled = spilled_by(*result)) most = std::max(most.value_or(0), *spilled);
+  return most;
+}
+
 std::optional<std::string> object_hash(const PoolResult& self) {
   std::string all;
   for (const ReplayResult* result : self.details.each())
@@ -76,6 +97,8 @@ void bind_result(nb::module_& module) {
       .def_prop_ro("verified", [](const PoolResult& self) { return self.details.together.verified; })
       .def_prop_ro("registers", &registers)
       .def_prop_ro("object_size", &object_size)
+      .def_prop_ro("instructions", &instructions)
+      .def_prop_ro("spills", &spills)
       .def_prop_ro("object_hash", &object_hash)
       .def_prop_ro("compile_time", &compile_time)
       .def_prop_ro("origin", [](const PoolResult& self) { return std::string(to_string(self.origin)); })

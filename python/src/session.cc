@@ -8,6 +8,7 @@
 
 #include "bind.h"
 #include "config.h"
+#include "device_word.h"
 #include "errors.h"
 #include "mneme/device/backend.h"
 #include "mneme/device/device_count.h"
@@ -144,13 +145,15 @@ void bind_session(nb::module_& module) {
       "Keeps the addresses of a recorded launch free, until a session takes them: called before the driver is started.");
   module.def(
       "check_knobs",
-      [](const Config& config, const std::string& kind) { check(check_knobs(config.value, unwrap(parse_device_kind(kind)))); },
+      [](const Config& config, const std::string& kind) {
+        check(check_knobs(config.value, unwrap(read_device_word(kind)).kind));
+      },
       nb::arg("configuration"), nb::arg("kind"),
       "Raises where a configuration has a knob that the kind of device has no use for.");
   module.def(
       "check_code",
       [](const KernelDocument& kernel, const Config& config, const std::string& kind) {
-        check(check_device(kernel.kernel, unwrap(parse_device_kind(kind))));
+        check(check_device(kernel.kernel, unwrap(read_device_word(kind)).kind));
         check(check_code_level(config.value, kernel.kernel));
       },
       nb::arg("kernel"), nb::arg("configuration"), nb::arg("kind"),

@@ -35,6 +35,8 @@ class FakeResult:
         self.registers = None if self.failed else 64 - 8 * level
         self.object_size = None if self.failed else 4096
         self.compile_time = None if self.failed else 1e6
+        self.instructions = None if self.failed else 200 - 8 * level
+        self.spills = None if self.failed else 0
         self.object_hash = None
         self.origin = origin
         self.shared_with = None

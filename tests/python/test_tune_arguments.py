@@ -27,7 +27,10 @@ from fake_executor import SPACE, FakeExecutor, fake_instance, go
         ({"sampler": "exhaustiv"}, "there is no sampler 'exhaustiv'; the nearest is 'exhaustive'"),
         ({"objectives": "tme"}, "there is no objective 'tme'; the nearest is 'time'"),
         ({"objectives": "time,time"}, "objective 'time' is there twice"),
-        ({"objectives": ()}, "there must be an objective: of time, registers, object_size, compile_time"),
+        (
+            {"objectives": ()},
+            "there must be an objective: of time, registers, object_size, compile_time, instructions, spills",
+        ),
         ({"trials": 0}, "tuning: trials must be a whole number from 1 on, and is 0"),
         ({"trials": True}, "tuning: trials must be a whole number from 1 on, and is True"),
         ({"ahead": 0}, "tuning: ahead must be a whole number from 1 on, and is 0"),

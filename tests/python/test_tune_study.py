@@ -27,6 +27,8 @@ TRIAL = Trial(
     registers=40.0,
     object_size=4096.0,
     compile_time=2.5e6,
+    instructions=120.0,
+    spills=16.0,
     failure="wrong_result",
     reason="memory differs",
     origin="shared",
@@ -55,6 +57,8 @@ def test_a_line_of_trials_has_every_member(tmp_path: Path) -> None:
         "registers": 40.0,
         "object_size": 4096.0,
         "compile_time": 2.5e6,
+        "instructions": 120.0,
+        "spills": 16.0,
         "failure": "wrong_result",
         "reason": "memory differs",
         "origin": "shared",
@@ -110,6 +114,7 @@ def test_a_trial_is_what_the_result_says(outcome: Any, state: str, time: float |
     config = mneme.Config(block=64)
     result: Any = FakeResult(config, outcome, times=[10.0, 40.0, 30.0], origin="resumed")
     result.registers, result.object_size, result.compile_time, result.shared_with = 40, 4096, 1e6, "a"
+    result.instructions, result.spills = 120, 16
     trial = Trial.of(3, {"block.x": 64}, config, result, pruned=pruned, seconds=1.5)
     if pruned and outcome != "wrong_result":  # given up, also where it came to its end meanwhile
         state, time = "pruned", 30.0
@@ -123,6 +128,8 @@ def test_a_trial_is_what_the_result_says(outcome: Any, state: str, time: float |
         registers=40 if complete else None,
         object_size=4096 if complete else None,
         compile_time=1e6 if complete else None,
+        instructions=120 if complete else None,
+        spills=16 if complete else None,
         failure=outcome if state == "failed" else None,
         reason=f"it is a {outcome}" if state == "failed" else "",
         origin="resumed",

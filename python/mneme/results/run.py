@@ -91,9 +91,12 @@ def _number(result: Mapping[str, Any], key: str) -> float | None:
     if key == "compile_time":
         spent = [_number(result, f"times.{stage}") for stage in COMPILING]
         return sum(value for value in spent if value) or None
-    if key == "spills":
-        spilled = [_number(result, name) for name in ("spill_store_bytes", "spill_load_bytes")]
-        return None if spilled == [None, None] else sum(value or 0 for value in spilled)
+    if key == "spills":  # bytes, or on AMD GPUs registers
+        for names in (("spill_store_bytes", "spill_load_bytes"), ("vgpr_spills", "sgpr_spills")):
+            spilled = [_number(result, name) for name in names]
+            if spilled != [None, None]:
+                return sum(value or 0 for value in spilled)
+        return None
     value: Any = result
     for part in key.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -406,6 +409,8 @@ def _trial(number: int, params: dict[str, Value], line: LogLine, baseline: float
         registers=line.quantity("reg_usage"),
         object_size=line.quantity("obj_size"),
         compile_time=line.quantity("compile_time"),
+        instructions=line.quantity("instructions"),
+        spills=line.quantity("spills"),
         failure=line.failure if line.state == FAILED else None,
         reason=line.reason,
         origin=line.origin,

@@ -29,6 +29,8 @@ OBJECTIVES: dict[str, str] = {
     "registers": "",
     "object_size": "B",
     "compile_time": "ns",
+    "instructions": "",
+    "spills": "",
 }
 """What can be made small, with its unit; each is an attribute of a `Result`. Times of runs are medians."""
 
@@ -53,6 +55,8 @@ class Trial:
     registers: float | None = None
     object_size: float | None = None
     compile_time: float | None = None
+    instructions: float | None = None
+    spills: float | None = None
     failure: str | None = None
     reason: str = ""
     origin: str = "measured"
@@ -72,7 +76,7 @@ class Trial:
             trial.time = statistics.median(map(float, result.times)) if len(result.times) else None
         elif not result.failed:
             trial.state, trial.time = COMPLETE, result.time
-            for name in ("registers", "object_size", "compile_time"):
+            for name in ("registers", "object_size", "compile_time", "instructions", "spills"):
                 setattr(trial, name, getattr(result, name))
         else:
             trial.state, trial.failure, trial.reason = FAILED, result.failure, result.reason

@@ -102,14 +102,17 @@ def as_rounds(confirm: int) -> int:
     return rounds
 
 
-def as_objectives(objectives: str | Sequence[str]) -> list[str]:
-    """Different ones, the first of which is what is sorted by."""
+def as_objectives(objectives: str | Sequence[str], *, runs: bool = True) -> list[str]:
+    """Different ones, the first of which is what is sorted by. `runs`: whether what is compiled is run."""
     words = objectives.split(",") if isinstance(objectives, str) else list(objectives)
     for word in words:
         if word not in OBJECTIVES:
             raise InvalidArgumentError(f"there is no objective '{word}'{nearest(word, OBJECTIVES)}")
         if words.count(word) > 1:
             raise InvalidArgumentError(f"objective '{word}' is there twice")
+    if "time" in words and not runs:
+        others = ", ".join(name for name in OBJECTIVES if name != "time")
+        raise InvalidArgumentError(f"objective 'time': nothing is run where it is only compiled; there are: {others}")
     if not words:
         raise InvalidArgumentError(f"there must be an objective: of {', '.join(OBJECTIVES)}")
     return words

@@ -191,6 +191,17 @@ def _add_measuring(group: Any) -> None:
     )
     group.add_argument("--devices", metavar="N[,N]", help="which GPUs; default: all")
     group.add_argument(
+        "--compile-only",
+        action="store_true",
+        help="compile and run nothing: needs no device; the objectives are others than time; default: registers",
+    )
+    group.add_argument(
+        "--arch",
+        metavar="ARCH",
+        help="with --compile-only: architecture to compile for, of any kind of device, as sm_90 or gfx942; default: "
+        "the one that the kernel was recorded with",
+    )
+    group.add_argument(
         "--compile-workers",
         type=_whole(1),
         metavar="N",
@@ -310,6 +321,10 @@ def _parsed(by: argparse.ArgumentParser, arguments: Sequence[str] | None) -> arg
     options.name = words.pop(0) if words else None
     if options.device == "auto":
         options.device = None
+    if options.arch is not None and not options.compile_only:
+        by.error("--arch is with --compile-only; --target names what code is made for on a device")
+    if options.compile_only and (options.device or options.devices):
+        by.error("--compile-only needs no device: leave --device and --devices out")
     if words:
         by.error(f"unexpected argument '{words[0]}'")
     if options.name is not None and options.kernel is not None:
@@ -366,6 +381,8 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     told = _told(options, file)
     made: dict[str, Any] = {"space": "full"}
     made |= _as_before(resumed, options) if options.resume else {"instance": _instances(options)}
+    if options.compile_only:
+        told["device"] = f"compile:{options.arch or made['instance'][0].kernel.architecture}"
     made |= told  # where that differs from what was asked before it is said
     if (space := _space(options, file, made)) is not None:
         made["space"] = space
@@ -441,6 +458,8 @@ def _told(options: argparse.Namespace, file: Mapping[str, Any]) -> dict[str, Any
             made[name] = value
     if (objective := made.pop("objective", None)) is not None:
         made["objectives"] = objective.split(",") if isinstance(objective, str) else objective
+    if options.compile_only:
+        made.setdefault("objectives", ["registers"])
     made["config"] = _configuration(options, file)
     return {name: value for name, value in made.items() if value is not None}
 

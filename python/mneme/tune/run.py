@@ -97,8 +97,8 @@ def tune(
         sampler: "exhaustive", "random", "tpe", "cmaes", "nsga2", "gp", or a sampler of Optuna's.
         trials: How many; default 100, with "exhaustive" all there are.
         timeout: Seconds after which the search ends; measuring the winner comes after it.
-        objectives: What is to be small: of "time", "registers", "object_size", "compile_time". The winner is best in
-            the first.
+        objectives: What is to be small: of "time", "registers", "object_size", "compile_time", "instructions",
+            "spills". The winner is best in the first.
         seed: The same trials for the same seed, as far as measurements are the same; by default one by chance, which
             tune.json has.
         config: What the space changes: tolerances and how it is timed, say; by default `Config()`.
@@ -106,7 +106,8 @@ def tune(
         resume: Goes on with what is in that folder. The same search must be asked for; `trials`, `timeout` and
             `storage` may differ.
         storage: A study of Optuna's beside the results: "journal" or "sqlite" in the folder, or a URL of Optuna's.
-        device: "cuda", "cpu" or "cuda:1"; by default the GPU where there is one.
+        device: "cuda", "cpu" or "cuda:1"; by default the GPU where there is one. "compile:gfx942", with an architecture
+            of any kind of device: nothing is run, "time" is no objective, and the winner is not confirmed.
         devices: The numbers of the GPUs that take part; by default all, or the one that `device` names.
         ahead: Points that are proposed before their predecessors' results are known. More keep more compilers busy;
             fewer teach the sampler earlier. By default an eighth of the trials, from 16 to 64.
@@ -129,7 +130,7 @@ def tune(
     >>> study.count("complete") + study.count("failed") + study.count("pruned")
     4
     """
-    from mneme._device import choose_device
+    from mneme._device import choose_device, compiles_only
     from mneme.config import Config
 
     check_keys("tune", executor_options, [*(tune.__kwdefaults__ or ()), *_EXECUTOR_OPTIONS])
@@ -149,11 +150,11 @@ def tune(
         seed=as_seed(seed),
         trials=wanted,
         timeout=as_seconds(timeout),
-        objectives=as_objectives(objectives),
+        objectives=as_objectives(objectives, runs=not compiles_only(kind)),
         configuration=as_base(config).to_dict(),
         ahead=usual_ahead(wanted) if ahead is None else at_least("ahead", ahead, 1),
         prune=prune,
-        confirm=as_rounds(confirm),
+        confirm=0 if compiles_only(kind) else as_rounds(confirm),
         storage=storage,
         storage_name="",
         **split_options(executor_options),

@@ -20,6 +20,8 @@ AS_RECORDED, NOT_CONFIRMED = "as recorded", "not confirmed"
 _IS_RECORDED = "is the launch as recorded"
 # Of a configuration, what the launch as recorded is measured with too.
 _OF_BASELINE = ("execution", "tolerance", "verdict")
+# Columns of objectives that are shown where they are asked for.
+_MORE = {"compile_time": "COMPILING", "instructions": "INSTRUCTIONS", "spills": "SPILLS"}
 _SHORT = 0.1  # seconds that are too few for a rate
 
 
@@ -60,7 +62,7 @@ def best_table(study: Findings, *, top: int = 10) -> Table | None:
         gain = study.speed_up_of(trial)
         figure = "-" if gain is None else f"{gain:.2f}"
         rows.append(_row(study, next(ranks), trial, trial.time, (figure, NOT_CONFIRMED), alike))
-    compiling = ["COMPILING"] if "compile_time" in study.objectives else []
+    compiling = [name for key, name in _MORE.items() if key in study.objectives]
     columns = ["RANK", "TRIAL", "TIME", "SPEED-UP", "95 % INTERVAL", "REGISTERS", "OBJECT", *compiling, "CONFIGURATION"]
     title = f"{'Pareto front' if len(study.objectives) > 1 else 'Best'} of {study.kernel}"
     return Table(title, columns, rows)
@@ -99,7 +101,11 @@ def _row(
 ) -> list[str]:
     names = ["-" if rank is None else str(rank), "-" if trial is None else str(trial.number)]
     trial = trial or Trial(-1, {})
-    compiling = [_time(trial.compile_time)] if "compile_time" in study.objectives else []
+    compiling = [
+        _time(trial.compile_time) if key == "compile_time" else _number(getattr(trial, key))
+        for key in _MORE
+        if key in study.objectives
+    ]
     told = [_number(trial.registers), _number(trial.object_size), *compiling]
     return [*names, _time(time), *gain, *told, " ".join(text for text in _changes(study, trial) if text not in alike)]
 

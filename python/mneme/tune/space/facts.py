@@ -40,7 +40,7 @@ class LaunchFacts:
 
     @classmethod
     def of(cls, instance: Instance, device: str | None = None) -> LaunchFacts:
-        """`device`: "cuda" or "cpu"; by default the kind that recorded."""
+        """`device`: "cuda", "cpu" or "compile:gfx942"; by default the kind that recorded."""
         if instance.kernel.code != "ir":
             return cls._without_ir(instance, device)
         scalars = tuple(argument.name for argument in instance.arguments if _is_scalar(argument))
@@ -53,7 +53,7 @@ class LaunchFacts:
             block=instance.block,
             shared_memory=instance.shared_memory,
             scalars=scalars,
-            device=(device or instance.device_kind).split(":")[0],
+            device=_kind(device or instance.device_kind),
             most_threads=min(_MOST_THREADS, bound or _MOST_THREADS),
             directions=dict.fromkeys("xyz", _REQUIRED) if built_for_one else directions_of(module),
             passes="as-built" if instance.kernel.pipeline or not instance.kernel.has_image else "default<O3>",
@@ -66,7 +66,7 @@ class LaunchFacts:
             grid=instance.grid,
             block=instance.block,
             shared_memory=instance.shared_memory,
-            device=(device or instance.device_kind).split(":")[0],
+            device=_kind(device or instance.device_kind),
             directions=dict.fromkeys("xyz", ANY if required is None else _REQUIRED_BY_CODE),
             code=instance.kernel.code,
         )
@@ -79,8 +79,16 @@ class LaunchFacts:
 
 def bound_of(module: llvm.Module, kernel: str) -> int | None:
     """How many threads a block may have by the kernel's own launch bounds; None where it has none."""
-    bound = module.functions[kernel].attributes.get("nvvm.maxntid")
+    attributes = module.functions[kernel].attributes
+    if (sizes := attributes.get("amdgpu-flat-work-group-size")) is not None:  # of an AMD GPU: the least and the most
+        return int(str(sizes).split(",")[-1])
+    bound = attributes.get("nvvm.maxntid")
     return None if bound is None else math.prod(int(extent) for extent in str(bound).split(","))
+
+
+def _kind(device: str) -> str:
+    """Without the number of a device; an architecture that is compiled for stays."""
+    return device if device.startswith("compile:") else device.split(":")[0]
 
 
 def _is_scalar(argument: Any) -> bool:

@@ -58,6 +58,13 @@ def compiler(facts: LaunchFacts) -> SearchSpace:
     return SearchSpace(parameters, start=[{"passes": (pipeline,), **start} for pipeline in (first[0], *first)])
 
 
+# How much is to be on a part of the GPU at once: blocks on NVIDIA GPUs, wavefronts on AMD GPUs.
+_HELD: dict[str, list[int | None]] = {
+    "specialise.min_blocks": [None, 1, 2, 3, 4, 6, 8],
+    "specialise.waves_per_eu": [None, 1, 2, 3, 4, 6, 8],
+}
+
+
 def _assembler() -> dict[str, Parameter]:
     return {
         "assembler.level": Categorical([None, 4, 2, 1], ordered=True),
@@ -90,11 +97,12 @@ def specialise(facts: LaunchFacts) -> SearchSpace:
     parameters: dict[str, Parameter] = {name: Bool() for name in [*names, *flags]}
     none: dict[str, Any] = dict.fromkeys(parameters, False)
     if takes(facts.device, **{"specialise.max_threads": 1024}):
-        parameters |= {
-            "specialise.max_threads": Bool(),
-            "specialise.min_blocks": Categorical([None, 1, 2, 3, 4, 6, 8], ordered=True),
-        }
-        none |= {"specialise.max_threads": False, "specialise.min_blocks": None}
+        parameters["specialise.max_threads"] = Bool()
+        none["specialise.max_threads"] = False
+        for name, choices in _HELD.items():
+            if takes(facts.device, **{name: 1}):
+                parameters[name] = Categorical(choices, ordered=True)
+                none[name] = None
     every = {name: True if value is False else value for name, value in none.items()}
 
     def changes(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,8 +112,10 @@ def specialise(facts: LaunchFacts) -> SearchSpace:
         if params.get("specialise.max_threads"):
             sizes = zip("xyz", facts.block, strict=True)
             made["specialise.max_threads"] = math.prod(params.get(f"block.{name}", size) for name, size in sizes)
-            # Goes with a bound of the threads.
-            made["specialise.min_blocks"] = params["specialise.min_blocks"]
+            if "specialise.min_blocks" in params:  # goes with a bound of the threads
+                made["specialise.min_blocks"] = params["specialise.min_blocks"]
+        if params.get("specialise.waves_per_eu") is not None:
+            made["specialise.waves_per_eu"] = params["specialise.waves_per_eu"]
         return made
 
     return SearchSpace(parameters, derive=changes, start=[none, every])
