@@ -329,6 +329,21 @@ TEST(DeviceLibraries, AreLinkedAsTheIrNeedsThem) {
   }
 }
 
+// Debian's HIP headers call it; clang links no library that has it.
+TEST(DeviceLibraries, TheFenceOfHipsHeadersIsThere) {
+  if (!have_libraries()) GTEST_SKIP() << "ROCm's device libraries are not installed";
+  const ir::Module module = parse(R"(declare void @__atomic_work_item_fence(i32, i32, i32)
+define amdgpu_kernel void @k(ptr addrspace(1) %p) {
+  call void @__atomic_work_item_fence(i32 1, i32 3, i32 1)
+  store i32 1, ptr addrspace(1) %p
+  ret void
+})");
+  const std::string ir = emitted(module, options_for("k"), Stage::optimised);
+  EXPECT_THAT(ir, HasSubstr("fence "));
+  EXPECT_THAT(ir, Not(HasSubstr("__atomic_work_item_fence")));
+  EXPECT_TRUE(compiler("gfx90a")->compile(module, options_for("k")).ok());
+}
+
 // The libraries choose the extent of a block by which block it is.
 TEST(DeviceLibraries, DimensionsAreConstantsInThemToo) {
   if (!have_libraries()) GTEST_SKIP() << "ROCm's device libraries are not installed";

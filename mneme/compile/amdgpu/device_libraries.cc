@@ -18,7 +18,7 @@ namespace mneme::amdgpu {
 namespace {
 
 // Each may use functions of those behind it.
-constexpr const char* kLibraries[] = {"opencl.bc", "ocml.bc", "ockl.bc"};
+constexpr const char* kLibraries[] = {"hip.bc", "opencl.bc", "ocml.bc", "ockl.bc"};
 constexpr char kProof[] = "ocml.bc";
 
 bool is_of_libraries(llvm::StringRef name) {

@@ -15,9 +15,9 @@ namespace mneme::amdgpu {
 // them.
 std::vector<std::string> device_library_folders();
 
-// Links what the module needs of ocml, ockl and opencl, and nothing else, from the first folder that has ocml.bc. Does nothing
-// where no function of theirs is left open. What comes in is internal to the module. unavailable: a function is open, and no
-// folder has the libraries; the message says what to install. incompatible: a library is no IR of this LLVM. unsupported, by
+// Links what the module needs of hip, opencl, ocml and ockl, and nothing else, from the first folder that has ocml.bc. Does
+// nothing where no function of theirs is left open. What comes in is internal to the module. unavailable: a function is open, and
+// no folder has the libraries; the message says what to install. incompatible: a library is no IR of this LLVM. unsupported, by
 // name: no library has the function.
 Status link_device_libraries(llvm::Module& module, const std::vector<std::string>& folders);
 
