@@ -15,7 +15,7 @@ def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
     """The kind, and the number where one is named, of a device as users write it.
 
     >>> choose_device("cuda:1", "here"), choose_device("cpu", "here"), choose_device("compile:gfx942", "here")
-    (('cuda', 1), ('cpu', None))
+    (('cuda', 1), ('cpu', None), ('compile:gfx942', None))
     """
     if device is None:
         return _native.automatic_kind(), None
