@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mneme/base/range_map.h"
+#include "mneme/device/address_space.h"
 #include "mneme/device/host_mapping.h"
 
 namespace mneme {
@@ -122,8 +123,9 @@ class AddressLedger {
     }
   }
 
-  // Unless it is wanted itself.
+  // Unless it is wanted itself, or lies where the recorder places memory: the system places nothing there by itself.
   void occupy_page(uint64_t address) {
+    if (address < kHostMemoryBase.address + kDefaultAddressSpaceSize.count) return;
     const MemoryRange page{DevicePtr(address), kHostPage};
     if (wanted_in(page).empty() && occupy(page)) pages_.push_back(page);
   }

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "mneme/device/held_addresses.h"
 #include "mneme/exported/description.h"
 #include "mneme/exported/program_file.h"
 #include "mneme/measure/measurement.h"
-#include "mneme/device/held_addresses.h"
 #include "mneme/store/archive_files.h"
 #include "mneme/store/database.h"
 #include "mneme/verify/difference.h"

@@ -35,8 +35,8 @@ def deploy(
 
     Each winner is compiled as in its search and replayed on the recorded launches in this process; what is right is
     written. What no search has confirmed is measured in turn with the launch as recorded, and left out where it is not
-    faster; so is all on a GPU in the states of its cache that the search has not measured. Where all is left out no file
-    is written.
+    faster; so is all on a GPU in the states of its cache that the search has not measured. Where all is left out no
+    file is written.
 
     Args:
         results: Folders of results of a sweep or a run of tuning, and files of earlier deployments, also of other GPUs.

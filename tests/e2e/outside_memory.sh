@@ -30,7 +30,7 @@ for number in 0 1 2; do
   contains out "3 verified, 0 failed"
 done
 
-# A driver that, when it starts, maps memory of its own where the recorded memory belongs, if there is room: the place is held before,
+# A driver that, when it opens a device, maps memory of its own where the recorded memory belongs, if there is room: the place is held before,
 # whatever it is that opens the device.
 export MNEME_FAKE_TAKES_AT=0x7b0000000000
 expect 0 mneme replay db 'add_one#0,2' --device cuda --iterations 3

@@ -274,7 +274,7 @@ def test_the_recorded_addresses_are_held_before_the_driver_starts(tmp_path: Path
         "with mneme.Session(instance, device=None if sys.argv[2] == 'auto' else sys.argv[2]) as session:\n"
         "    print(session.device, session.replay(mneme.Config()).verified)\n"
     )
-    # Where a driver maps something of its own, when it starts, if there is room.
+    # Where a driver maps something of its own, when it opens a device, if there is room.
     environment["MNEME_FAKE_TAKES_AT"] = "0x7b0000000000"
     for device in ("cuda", "auto"):
         done = subprocess.run(

@@ -68,7 +68,8 @@ class NvptxCompiler final : public Compiler {
   }
 
   Result<ToolCommands> tool_commands(const ir::Module& module, const CompileOptions& options) override {
-    return nvptx::tool_commands(options, architecture_, [&](NvptxCompilation& compilation) { return run(module, options, compilation); });
+    return nvptx::tool_commands(options, architecture_,
+                                [&](NvptxCompilation& compilation) { return run(module, options, compilation); });
   }
 
   std::vector<std::string> assembler_arguments(const Translation& translation) const override {

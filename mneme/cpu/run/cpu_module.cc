@@ -23,6 +23,17 @@ Status wrong_version(const std::string& what, uint32_t version) {
                version, MNEME_CPU_IMAGE_VERSION);
 }
 
+// Programs that were exported have images of the version of their time. That of version 6 ends before the size of its warps, 32.
+constexpr uint32_t kOldestVersion = 6;
+bool is_known(uint32_t version) { return version >= kOldestVersion && version <= MNEME_CPU_IMAGE_VERSION; }
+
+mneme_cpu_kernel whole(const mneme_cpu_kernel& entry) {
+  if (entry.version == MNEME_CPU_IMAGE_VERSION) return entry;
+  mneme_cpu_kernel copy{};
+  std::memcpy(&copy, &entry, offsetof(mneme_cpu_kernel, warp_size));
+  return copy;
+}
+
 // What the segments of a shared object take once it is loaded, its variables included. Zero of one whose headers lie elsewhere.
 Bytes loaded_size(ByteSpan object) {
   Elf64_Ehdr header{};
@@ -122,7 +133,7 @@ Status CpuModule::read_globals() {
   if (table == nullptr) {
     return error(Code::corrupt, "loading a cpu image: it has no symbol {}, so it was not made by Mneme", MNEME_CPU_IMAGE_SYMBOL);
   }
-  if (table->version != MNEME_CPU_IMAGE_VERSION) return wrong_version("loading a cpu image: it", table->version);
+  if (!is_known(table->version)) return wrong_version("loading a cpu image: it", table->version);
   table_ = table;
   for (uint32_t i = 0; i < table->global_count; ++i) {
     const mneme_cpu_global& global = table->globals[i];
@@ -136,11 +147,11 @@ Result<Kernel*> CpuModule::kernel(const std::string& name) {
   const auto* entry = static_cast<const mneme_cpu_kernel*>(::dlsym(object_, (MNEME_CPU_KERNEL_PREFIX + name).c_str()));
   if (entry == nullptr) return error(Code::not_found, "the image has no kernel '{}'", name);
   const std::string what = fmt::format("the image's kernel '{}'", name);
-  if (entry->version != MNEME_CPU_IMAGE_VERSION) return wrong_version(what, entry->version);
+  if (!is_known(entry->version)) return wrong_version(what, entry->version);
   const bool runs = entry->mode == MNEME_CPU_LOOP ? entry->run_block != nullptr
                                                   : entry->mode == MNEME_CPU_FIBERS && entry->run_thread != nullptr;
   if (!runs) return error(Code::corrupt, "{} has no code for its mode {}", what, entry->mode);
-  auto& kernel = kernels_[name] = std::make_unique<CpuKernel>(name, *entry, code_);
+  auto& kernel = kernels_[name] = std::make_unique<CpuKernel>(name, whole(*entry), code_);
   return static_cast<Kernel*>(kernel.get());
 }
 

@@ -32,7 +32,7 @@ class CpuKernel final : public Kernel {
   const LoadedCode& code() const { return code_; }
 
  private:
-  const mneme_cpu_kernel& entry_;
+  const mneme_cpu_kernel entry_;
   const LoadedCode& code_;
 };
 

@@ -218,9 +218,6 @@ CUresult cuInit(unsigned) {
       state.mapped_at_start.emplace_back(begin, std::strtoull(end + 1, nullptr, 16));
     }
   }
-  // A hint alone, as a driver's own memory lies where the system has room.
-  if (const uint64_t place = std::exchange(state.takes_at, 0))
-    mmap(reinterpret_cast<void*>(place), 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return CUDA_SUCCESS;
 }
 CUresult cuDriverGetVersion(int* version) {
@@ -280,6 +277,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   ENTER();
   if (device < 0 || device >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
   ++state.contexts;
+  // A hint alone, as a driver's own memory lies where the system has room.
+  if (const uint64_t place = std::exchange(state.takes_at, 0))
+    mmap(reinterpret_cast<void*>(place), 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   auto& primary = primaries[device];
   if (!primary) primary = make_context(device);
   ++primary_uses[device];

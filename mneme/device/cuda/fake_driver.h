@@ -46,7 +46,7 @@ struct FakeDriverState {
   std::map<CUdevice_attribute, int> attributes;  // of the device, where they are not as usual
   uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint
   uint64_t elsewhere_from = UINT64_MAX;          // nor are those from this hint on
-  uint64_t takes_at = 0;                         // the first cuInit() maps a page of the host there, if there is room
+  uint64_t takes_at = 0;  // the first device that is opened maps a page of the host there, if there is room
   // As the real driver, the first cuInit() notes what the process has mapped, and no reservation is placed there, also when it is
   // free again.
   bool initialised = false;

@@ -58,10 +58,10 @@ static bool is_right(const std::vector<CUdeviceptr>& places) {
 
 int main(int count, char** words) {
   const int runs = count > 1 ? std::atoi(words[1]) : 10, ordinal = count > 2 ? std::atoi(words[2]) : 0;
-  hold_addresses();
   CUdevice device;
   CUcontext context;
   CHECK(cuInit(0));
+  hold_addresses();
   CHECK(cuDeviceGet(&device, ordinal));
   CHECK(cuDevicePrimaryCtxRetain(&context, device));
   CHECK(cuCtxSetCurrent(context));

@@ -67,7 +67,8 @@ inline void* hold(unsigned long long address, unsigned long long size, int acces
 }
 inline void let_go(const Range& range) { munmap(reinterpret_cast<void*>(range.address), range.size); }
 
-// To be called before the driver starts.
+// To be called when the driver has started, which never gives away what it finds mapped then, and before it opens a device, for
+// which it maps memory of its own.
 inline void hold_addresses() {
   for (const Range& range : reservations) hold(range.address, range.size, PROT_NONE);
   for (const Span& span : spans)
