@@ -37,7 +37,9 @@ def test_from_a_recording_to_a_best_configuration(recordings: Path, tmp_path: Pa
         and "30 trials: " in done.stdout
         and "as recorded (as-built: default<O3>, as the recording does not say)" in done.stdout
     )
-    assert " times as fast" in done.stdout.splitlines()[-2]
+    # What wins is a matter of times: on a busy machine it may be the launch as recorded.
+    *_, verdict, last = done.stdout.splitlines()
+    assert " times as fast" in verdict or last.startswith("no configuration is faster than as recorded: trial ")
     results = tmp_path / "results"
     assert f"mneme replay {recordings} scale --config results/best.json\n" in done.stderr
     assert sorted(path.name for path in results.iterdir()) == [
