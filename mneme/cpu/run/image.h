@@ -5,7 +5,8 @@
  * and, for the device globals that it defines itself and those bound to given addresses, one table
  *   struct mneme_cpu_image   MNEME_CPU_IMAGE_SYMBOL
  * Code reaches the device only through the services table in struct mneme_cpu_block, so an image has no undefined symbol of
- * Mneme's. Plain C, fixed layout: bump MNEME_CPU_IMAGE_VERSION with any change.
+ * Mneme's. Plain C, fixed layout: bump MNEME_CPU_IMAGE_VERSION with any change. Exported programs keep images of their
+ * time: cpu_module.cc says from which version on they are read, and what those lack.
  */
 #ifndef MNEME_CPU_RUN_IMAGE_H
 #define MNEME_CPU_RUN_IMAGE_H
