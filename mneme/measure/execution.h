@@ -27,6 +27,7 @@ enum class CacheState {
 inline constexpr std::pair<const char*, CacheState> kCacheNames[] = {
     {"as_it_comes", CacheState::as_it_comes}, {"cold", CacheState::cold}, {"warm", CacheState::warm}};
 
+std::string_view to_string(CacheState state);  // its name
 // invalid_argument: there is no state of that name.
 Result<CacheState> parse_cache_state(std::string_view name);
 
