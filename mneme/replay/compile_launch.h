@@ -50,7 +50,6 @@ class CompileOnly {
   // nor verified.
   ReplayResult compile(const Configuration& configuration);
 
-  const KernelRecord& kernel() const { return kernel_; }
   const InstanceRecord& instance() const { return instance_; }
   const CodeFor& made_for() const { return made_for_; }
 

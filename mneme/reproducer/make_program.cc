@@ -42,23 +42,6 @@ Status describe(const ProgramRequest& request, const Session& session, const Dev
   return {};
 }
 
-Status trim_memory(const ProgramRequest& request, Session& session, Parts& parts) {
-  const auto touched = session.find_touched_pages();
-  if (touched.status().code() == Code::device_fault)
-    return error(Code::device_fault,
-                 "finding the memory that the kernel touches: {}; with --whole nothing is left out, and it is not looked for",
-                 touched.status().message());
-  if (touched.ok())
-    parts.trimmed = trim(parts.recorded, *touched);
-  else
-    parts.description.kept = touched.status().message();
-  MNEME_ASSIGN(parts.masked,
-               MaskedPages::find(session, request.database, request.configuration.verdict.mask, parts.description.unmasked));
-  parts.masked.put_into(parts.trimmed.recorded);
-  parts.description.masked = parts.masked.bytes();
-  return {};
-}
-
 // Needs the session's device memory no longer than it takes.
 Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::function<void(const std::string&)>& progress) {
   MNEME_ASSIGN(auto session, Session::prepare(request.database, request.static_hash, request.dynamic_hash, device));
@@ -70,24 +53,21 @@ Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::
   }
   progress("compiling and running " + parts.kernel.demangled);
   MNEME_ASSIGN(parts.code, session->compile_ahead(request.configuration));
-  Configuration once = request.configuration;
-  once.execution = {};
-  once.execution.iterations = 1;
-  if (request.memory == ProgramMemory::whole) once.verdict.mask = false;
-  const ReplayResult replayed = session->measure(once, parts.code);
+  const bool whole = request.memory == ProgramMemory::whole;
+  const ReplayResult replayed = session->measure(run_once(request.configuration, whole), parts.code);
   if (!replayed.failure.ok()) return replayed.failure;
   parts.verified = replayed.verified;
   MNEME_ASSIGN(parts.recorded.instance.annotations,
                annotations_of(request.configuration, session->kernel(), session->instance(), session->plan()));
   MNEME_TRY(describe(request, *session, device, parts));
-  parts.trimmed = untrimmed(parts.recorded);
-  if (request.memory == ProgramMemory::whole) {
-    parts.description.kept = "all was asked for";
-    parts.description.unmasked = "it is not looked at what the kernel touches";
-    return parts;
-  }
-  progress("finding the memory that it touches");
-  MNEME_TRY(trim_memory(request, *session, parts));
+  if (!whole) progress("finding the memory that it touches");
+  MNEME_ASSIGN(ReducedRecording reduced,
+               reduce(*session, request.database, parts.recorded, whole, request.configuration.verdict.mask));
+  parts.trimmed = std::move(reduced.trimmed);
+  parts.masked = std::move(reduced.masked);
+  parts.description.kept = reduced.kept;
+  parts.description.unmasked = reduced.unmasked;
+  parts.description.masked = parts.masked.bytes();
   return parts;
 }
 

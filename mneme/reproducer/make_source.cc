@@ -3,7 +3,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/compile/backend.h"
 #include "mneme/ir/access_types.h"
-#include "mneme/replay/code_level.h"
+#include "mneme/replay/compile_launch.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/recorded_code.h"
 #include "mneme/replay/session.h"
@@ -71,10 +71,9 @@ Result<Translation> translate(const SourceRequest& request, Compiler& compiler, 
   if (code.sources() != nullptr) {
     MNEME_ASSIGN(parts.accesses, ir::access_types(code.sources()->recorded().module(), parts.kernel.name));
   }
+  MNEME_TRY(check_launch_code(code, parts.kernel, configuration, parts.shape, kKind));
   const ProgramCode* program = code.program(configuration);
   if (program == nullptr) return translate_ir(request, compiler, *code.sources(), plan, parts);
-  MNEME_TRY(check_code_level(configuration, parts.kernel));
-  MNEME_TRY(check_block(*program, parts.kernel, parts.shape, kKind));
   return translate_program_code(*program, configuration.assembler, driver_options(parts.recorded.instance), kKind,
                                 parts.code.architecture);
 }
@@ -103,11 +102,8 @@ Status compile(const SourceRequest& request, Parts& parts) {
 Status verify(const SourceRequest& request, Session& session, Parts& parts) {
   const DeviceProperties& device = session.device().properties();
   if (device.kind != kKind || !check_target(request.configuration.codegen, device).ok()) return {};
-  Configuration once = request.configuration;
-  once.execution = {};
-  once.execution.iterations = 1;
-  if (request.memory == ProgramMemory::whole) once.verdict.mask = false;
-  const ReplayResult replayed = session.measure(once, parts.compiled);
+  const bool whole = request.memory == ProgramMemory::whole;
+  const ReplayResult replayed = session.measure(run_once(request.configuration, whole), parts.compiled);
   parts.verified = replayed.verified;
   return replayed.failure;
 }
@@ -122,22 +118,13 @@ Status trim_memory(const SourceRequest& request, Device& device, Parts& parts) {
     return runs_code ? session.status() : Status();
   }
   MNEME_TRY(verify(request, **session, parts));
-  if (request.memory == ProgramMemory::whole) {
-    parts.kept = "all was asked for";
-    parts.unmasked = "it is not looked at what the kernel touches";
-    return {};
-  }
-  const auto touched = (*session)->find_touched_pages();
-  if (touched.status().code() == Code::device_fault)
-    return error(Code::device_fault,
-                 "finding the memory that the kernel touches: {}; with --whole nothing is left out, and it is not looked for",
-                 touched.status().message());
-  if (touched.ok())
-    parts.trimmed = trim(parts.recorded, *touched);
-  else
-    parts.kept = touched.status().message();
-  MNEME_ASSIGN(parts.masked, MaskedPages::find(**session, request.database, request.configuration.verdict.mask, parts.unmasked));
-  parts.masked.put_into(parts.trimmed.recorded);
+  const bool whole = request.memory == ProgramMemory::whole;
+  MNEME_ASSIGN(ReducedRecording reduced,
+               reduce(**session, request.database, parts.recorded, whole, request.configuration.verdict.mask));
+  parts.trimmed = std::move(reduced.trimmed);
+  parts.masked = std::move(reduced.masked);
+  parts.kept = reduced.kept;
+  parts.unmasked = reduced.unmasked;
   return {};
 }
 
@@ -189,7 +176,7 @@ Result<MadeSource> make_source(const SourceRequest& request, Device& device,
   parts.code.architecture = architecture_for(request, parts.kernel, device);
   tell("compiling " + parts.kernel.demangled);
   MNEME_TRY(compile(request, parts));
-  tell("finding the memory that it touches");
+  if (request.memory != ProgramMemory::whole) tell("finding the memory that it touches");
   MNEME_TRY(trim_memory(request, device, parts));
   tell("writing " + request.output.string());
   MNEME_TRY(write(request, parts));

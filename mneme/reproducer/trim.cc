@@ -8,8 +8,6 @@
 namespace mneme {
 namespace {
 
-Bytes bytes_of(const MemoryState& state) { return state.bytes(); }
-
 // Returns how many bytes were dropped. Both moments have the region.
 Bytes drop_pages(Region& before, Region& after, const std::vector<bool>& touched, DroppedPages& dropped) {
   Bytes bytes;
@@ -61,7 +59,7 @@ Status put_pages(const Database& database, const MaskedPages& masked, const Reco
 
 }  // namespace
 
-TrimmedRecording untrimmed(const RecordedInstance& recorded) { return {recorded, bytes_of(recorded.prologue), Bytes()}; }
+TrimmedRecording untrimmed(const RecordedInstance& recorded) { return {recorded, recorded.prologue.bytes(), Bytes()}; }
 
 TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPages& touched) {
   TrimmedRecording trimmed{recorded, {}, {}};
@@ -86,9 +84,39 @@ TrimmedRecording trim(const RecordedInstance& recorded, const Session::TouchedPa
       return region.address <= annotation.address && annotation.range().end() <= region.range().end();
     });
   });
-  trimmed.memory = bytes_of(recorded.prologue) - trimmed.left_out;
-  trimmed.recorded.instance.state_bytes = bytes_of(before);
+  trimmed.memory = recorded.prologue.bytes() - trimmed.left_out;
+  trimmed.recorded.instance.state_bytes = before.bytes();
   return trimmed;
+}
+
+Configuration run_once(const Configuration& configuration, bool whole) {
+  Configuration once = configuration;
+  once.execution = {};
+  once.execution.iterations = 1;
+  if (whole) once.verdict.mask = false;
+  return once;
+}
+
+Result<ReducedRecording> reduce(Session& session, const Database& database, const RecordedInstance& recorded, bool whole,
+                                bool mask) {
+  ReducedRecording reduced{untrimmed(recorded), {}, {}, {}};
+  if (whole) {
+    reduced.kept = "all was asked for";
+    reduced.unmasked = "it is not looked at what the kernel touches";
+    return reduced;
+  }
+  const auto touched = session.find_touched_pages();
+  if (touched.status().code() == Code::device_fault)
+    return error(Code::device_fault,
+                 "finding the memory that the kernel touches: {}; with --whole nothing is left out, and it is not looked for",
+                 touched.status().message());
+  if (touched.ok())
+    reduced.trimmed = trim(recorded, *touched);
+  else
+    reduced.kept = touched.status().message();
+  MNEME_ASSIGN(reduced.masked, MaskedPages::find(session, database, mask, reduced.unmasked));
+  reduced.masked.put_into(reduced.trimmed.recorded);
+  return reduced;
 }
 
 Status write_trimmed(const Database& database, const MaskedPages& masked, const KernelRecord& kernel,

@@ -137,11 +137,6 @@ Status InstanceList::read_new() {
   return {};
 }
 
-size_t InstanceList::size() const {
-  std::lock_guard lock(mutex_);
-  return places_.size();
-}
-
 void InstanceList::note_trimmed(const InstanceRecord& instance) {
   if (instance.trimmed)
     for (const Digest& of : instance.trimmed->of) trimmed_[of] = instance.dynamic_hash;

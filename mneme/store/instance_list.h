@@ -36,8 +36,6 @@ class InstanceList {
 
   // Reads what this or another process has added since the last call.
   Status refresh();
-  // What the list held at the last refresh().
-  size_t size() const;
   // The hash by which the list has an instance: its own, or that of the trimmed instance that has taken its place. Nothing: it
   // has neither.
   std::optional<Digest> name_of(const Digest& dynamic_hash) const;
