@@ -1,7 +1,7 @@
 /* What the headers and libraries of ROCm before 6 expect of the compiler and clang 22 no longer has: the width of a wavefront as
  * a macro, a fence of a library of device functions that clang no longer links, and a constant that the mathematical ones ask
- * for. `mneme config --hip cxxflags` has clang include this file before every file. It is nothing but in HIP files, and harmless
- * with newer ROCm, which uses none of these.
+ * for. `mneme config --hip cxxflags` has clang include this file before every file. It is nothing but in HIP files. With
+ * ROCm 6 and newer it has not been tried.
  */
 #ifndef MNEME_ABI_HIP_COMPILER_H
 #define MNEME_ABI_HIP_COMPILER_H

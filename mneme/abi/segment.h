@@ -5,7 +5,7 @@
  * byte, then the compressed IR. Little-endian, 8-byte aligned, no pointers, reserved fields zero. In an NVIDIA image it is
  * the initial value of a global symbol (section .nv.global.init or .nv.constant); its symbol's name is MNEME_SEGMENT_PREFIX and
  * then something unique. In an AMD image the segments stand one after another in the section MNEME_SEGMENT_SECTION, which is not
- * loaded to the device; the symbols of such names that name them may be stripped.
+ * loaded to the device; their symbols, which have such names too, may be stripped.
  */
 #ifndef MNEME_ABI_SEGMENT_H
 #define MNEME_ABI_SEGMENT_H
