@@ -135,9 +135,6 @@ Result<Inspected> inspect(const Path& program) {
     }
     if (!object.file.recordable) continue;
     MNEME_TRY(check_note(object.file.note, object.path.string(), *object.file.calls));
-    if (object.file.calls != &cuda_runtime_calls())
-      return error(Code::unsupported, "{} calls the {} runtime: Mneme builds such programs, and cannot run or record them",
-                   object.path.string(), object.file.calls->name);
     found.recordable = true;
   }
   return found;

@@ -37,10 +37,11 @@ class CallTable {
 
 #define MNEME_NEXT(table, name) (reinterpret_cast<decltype(&::name)>((table).next(MNEME_CALL_##name)))
 
-template <mneme_call kSlot, auto kHandler>
+// kSlot: of enum mneme_call, or for HIP's tables of enum mneme_hip_call.
+template <auto kSlot, auto kHandler>
 struct Hook;
 
-template <mneme_call kSlot, typename R, typename Table, typename... A, R (*kHandler)(Table&, A...)>
+template <auto kSlot, typename R, typename Table, typename... A, R (*kHandler)(Table&, A...)>
 struct Hook<kSlot, kHandler> {
   template <uint32_t kTable>
   static R call(A... arguments) {
@@ -54,7 +55,7 @@ struct Hook<kSlot, kHandler> {
 
 template <typename... H>
 struct HookList {
-  static void install(const CallTable& table) {
+  static void install(const auto& table) {
     install(table.abi().index, std::make_integer_sequence<uint32_t, MNEME_MAX_TABLES>());
   }
 

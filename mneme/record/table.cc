@@ -89,8 +89,9 @@ void on_annotate(mneme_call_table* abi, const void* pointer, uint64_t count, con
 
 }  // namespace
 
-Status attach_table(mneme_call_table& abi) {
-  MNEME_TRY(accept_table(abi));
+Status attach_table(mneme_call_table& program) {
+  MNEME_ASSIGN(mneme_call_table * cuda, accept_cuda_slots(program, CudaSlots::stood_before));
+  mneme_call_table& abi = *cuda;
   Table& table = Table::attached(abi.index);
   table.attach(abi);
   abi.annotate = &on_annotate;

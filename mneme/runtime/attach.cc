@@ -1,6 +1,9 @@
 #include "mneme/runtime/attach.h"
 
+#include <dlfcn.h>
+
 #include <mutex>
+#include <string>
 
 #include "mneme/runtime/recordable.h"
 
@@ -20,6 +23,33 @@ Status accept_table(mneme_call_table& table, const RuntimeCalls& calls) {
                  MNEME_MAX_TABLES);
   table.index = next++;
   return {};
+}
+
+namespace {
+
+// The library stands beside the one that this code is in.
+std::string hip_library() {
+  Dl_info self;
+  const std::string path = ::dladdr(reinterpret_cast<void*>(&hip_library), &self) != 0 && self.dli_fname ? self.dli_fname : "";
+  return path.substr(0, path.find_last_of('/') + 1) + kHipLibrary;
+}
+
+}  // namespace
+
+Result<mneme_call_table*> accept_cuda_slots(mneme_call_table& table, CudaSlots slots) {
+  if (table.device != MNEME_TABLE_HIP) {
+    MNEME_TRY(accept_table(table));
+    return &table;
+  }
+  MNEME_TRY(accept_table(table, hip_runtime_calls()));
+  const std::string path = hip_library();
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* function = library ? ::dlsym(library, kCudaTableSymbol) : nullptr;
+  if (!function) return error(Code::unavailable, "loading {}: {}", path, ::dlerror());
+  mneme_call_table* const cuda = reinterpret_cast<CudaTableFunction>(function)(&table, slots == CudaSlots::implemented);
+  if (cuda) return cuda;
+  return error(Code::unsupported, "{} calls the HIP runtime, whose launches are recorded on the CPU device alone: --device cpu",
+               table.object);
 }
 
 }  // namespace mneme

@@ -208,8 +208,9 @@ bool Table::reaches_host_memory() {
   return !asked.ok() || reaches != 0;
 }
 
-Status attach_table(mneme_call_table& abi) {
-  MNEME_TRY(accept_table(abi));
+Status attach_table(mneme_call_table& program) {
+  MNEME_ASSIGN(mneme_call_table * cuda, accept_cuda_slots(program, CudaSlots::stood_before));
+  mneme_call_table& abi = *cuda;
   Table& table = Table::attached(abi.index);
   table.attach(abi);
   RegistrationHooks<Table>::install(table);

@@ -69,7 +69,7 @@ class Table final : public TrialDevice, public CallTable {
 void install_launch_hooks(Table& table);
 void install_memory_hooks(Table& table);
 
-// Checks and numbers the table, remembers its slots and replaces them. Fails as accept_table() does.
-Status attach_table(mneme_call_table& abi);
+// Checks and numbers the table, remembers its slots and replaces them. Fails as accept_cuda_slots() does.
+Status attach_table(mneme_call_table& program);
 
 }  // namespace mneme::substitute

@@ -25,8 +25,9 @@ int find_global(const void* host_function, const char* name, uint64_t* address, 
 
 }  // namespace
 
-Status attach(mneme_call_table& table) {
-  MNEME_TRY(accept_table(table));
+Status attach(mneme_call_table& program) {
+  MNEME_ASSIGN(mneme_call_table * cuda, accept_cuda_slots(program, CudaSlots::implemented));
+  mneme_call_table& table = *cuda;
   Slots slots(table);
   fill_errors(slots);
   fill_registration(slots, table.index);

@@ -1,0 +1,55 @@
+// Contexts: there is one, the primary one of the device, which every program has from its beginning.
+#include "mneme/hip/rows.h"
+
+namespace mneme::hip {
+namespace {
+
+// Its address is the handle; nothing is in it.
+char primary;
+hipCtx_t context() { return reinterpret_cast<hipCtx_t>(&primary); }
+
+hipError_t give(hipCtx_t* out) {
+  if (!out) return hipErrorInvalidValue;
+  *out = context();
+  return hipSuccess;
+}
+hipError_t check(hipCtx_t given) { return given == context() || !given ? hipSuccess : hipErrorInvalidContext; }
+hipError_t check_device(hipDevice_t device) { return device == 0 ? hipSuccess : hipErrorInvalidDevice; }
+
+hipError_t create(Table&, hipCtx_t* out, unsigned, hipDevice_t device) {
+  return check_device(device) == hipSuccess ? give(out) : hipErrorInvalidDevice;
+}
+hipError_t take(Table&, hipCtx_t given) { return check(given); }
+hipError_t get(Table&, hipCtx_t* out) { return give(out); }
+hipError_t get_device(Table&, hipDevice_t* device) {
+  if (!device) return hipErrorInvalidValue;
+  *device = 0;
+  return hipSuccess;
+}
+hipError_t get_state(Table&, hipDevice_t device, unsigned* flags, int* active) {
+  if (!flags || !active) return hipErrorInvalidValue;
+  *flags = 0;
+  *active = 1;
+  return check_device(device);
+}
+hipError_t retain(Table&, hipCtx_t* out, hipDevice_t device) {
+  return check_device(device) == hipSuccess ? give(out) : hipErrorInvalidDevice;
+}
+hipError_t release(Table&, hipDevice_t device) { return check_device(device); }
+hipError_t set_flags(Table&, hipDevice_t, unsigned) { return hipErrorContextAlreadyInUse; }
+
+using Rows = HookList<
+    MNEME_OWN(hipCtxCreate, create), MNEME_OWN(hipCtxDestroy, take), MNEME_OWN(hipCtxPushCurrent, take),
+    MNEME_OWN(hipCtxSetCurrent, take), MNEME_OWN(hipCtxPopCurrent, get), MNEME_OWN(hipCtxGetCurrent, get),
+    MNEME_OWN(hipCtxGetDevice, get_device), MNEME_OWN(hipDevicePrimaryCtxGetState, get_state),
+    MNEME_OWN(hipDevicePrimaryCtxRetain, retain), MNEME_OWN(hipDevicePrimaryCtxRelease, release),
+    MNEME_OWN(hipDevicePrimaryCtxSetFlags, set_flags), MNEME_ROW(hipCtxSynchronize, cudaDeviceSynchronize),
+    MNEME_ROW(hipCtxGetFlags, cudaGetDeviceFlags), MNEME_ROW(hipCtxGetCacheConfig, cudaDeviceGetCacheConfig),
+    MNEME_ROW(hipCtxSetCacheConfig, cudaDeviceSetCacheConfig), MNEME_ROW(hipCtxGetSharedMemConfig, cudaDeviceGetSharedMemConfig),
+    MNEME_ROW(hipCtxSetSharedMemConfig, cudaDeviceSetSharedMemConfig)>;
+
+}  // namespace
+
+void install_contexts(const Table& table) { Rows::install(table); }
+
+}  // namespace mneme::hip

@@ -1,0 +1,132 @@
+#include "mneme/hip/errors.h"
+
+#include "mneme/hip/table.h"
+
+namespace mneme::hip {
+namespace {
+
+thread_local hipError_t last_error = hipSuccess;
+
+// HIP has given most of its errors the number that CUDA's has. Others of CUDA's become what is nearest to them.
+constexpr bool has_same_number(cudaError_t code) {
+  switch (code) {
+#define MNEME_SAME(cuda, hip)                                  \
+  static_assert(static_cast<int>(cuda) == static_cast<int>(hip)); \
+  case cuda: return true;
+    MNEME_SAME(cudaSuccess, hipSuccess)
+    MNEME_SAME(cudaErrorInvalidValue, hipErrorInvalidValue)
+    MNEME_SAME(cudaErrorMemoryAllocation, hipErrorOutOfMemory)
+    MNEME_SAME(cudaErrorInitializationError, hipErrorNotInitialized)
+    MNEME_SAME(cudaErrorCudartUnloading, hipErrorDeinitialized)
+    MNEME_SAME(cudaErrorInvalidConfiguration, hipErrorInvalidConfiguration)
+    MNEME_SAME(cudaErrorInvalidPitchValue, hipErrorInvalidPitchValue)
+    MNEME_SAME(cudaErrorInvalidSymbol, hipErrorInvalidSymbol)
+    MNEME_SAME(cudaErrorInvalidDevicePointer, hipErrorInvalidDevicePointer)
+    MNEME_SAME(cudaErrorInvalidMemcpyDirection, hipErrorInvalidMemcpyDirection)
+    MNEME_SAME(cudaErrorInsufficientDriver, hipErrorInsufficientDriver)
+    MNEME_SAME(cudaErrorMissingConfiguration, hipErrorMissingConfiguration)
+    MNEME_SAME(cudaErrorPriorLaunchFailure, hipErrorPriorLaunchFailure)
+    MNEME_SAME(cudaErrorInvalidDeviceFunction, hipErrorInvalidDeviceFunction)
+    MNEME_SAME(cudaErrorNoDevice, hipErrorNoDevice)
+    MNEME_SAME(cudaErrorInvalidDevice, hipErrorInvalidDevice)
+    MNEME_SAME(cudaErrorInvalidKernelImage, hipErrorInvalidImage)
+    MNEME_SAME(cudaErrorDeviceUninitialized, hipErrorInvalidContext)
+    MNEME_SAME(cudaErrorMapBufferObjectFailed, hipErrorMapFailed)
+    MNEME_SAME(cudaErrorUnmapBufferObjectFailed, hipErrorUnmapFailed)
+    MNEME_SAME(cudaErrorNoKernelImageForDevice, hipErrorNoBinaryForGpu)
+    MNEME_SAME(cudaErrorECCUncorrectable, hipErrorECCNotCorrectable)
+    MNEME_SAME(cudaErrorUnsupportedLimit, hipErrorUnsupportedLimit)
+    MNEME_SAME(cudaErrorPeerAccessUnsupported, hipErrorPeerAccessUnsupported)
+    MNEME_SAME(cudaErrorInvalidSource, hipErrorInvalidSource)
+    MNEME_SAME(cudaErrorFileNotFound, hipErrorFileNotFound)
+    MNEME_SAME(cudaErrorSharedObjectSymbolNotFound, hipErrorSharedObjectSymbolNotFound)
+    MNEME_SAME(cudaErrorSharedObjectInitFailed, hipErrorSharedObjectInitFailed)
+    MNEME_SAME(cudaErrorOperatingSystem, hipErrorOperatingSystem)
+    MNEME_SAME(cudaErrorInvalidResourceHandle, hipErrorInvalidHandle)
+    MNEME_SAME(cudaErrorIllegalState, hipErrorIllegalState)
+    MNEME_SAME(cudaErrorSymbolNotFound, hipErrorNotFound)
+    MNEME_SAME(cudaErrorNotReady, hipErrorNotReady)
+    MNEME_SAME(cudaErrorIllegalAddress, hipErrorIllegalAddress)
+    MNEME_SAME(cudaErrorLaunchOutOfResources, hipErrorLaunchOutOfResources)
+    MNEME_SAME(cudaErrorLaunchTimeout, hipErrorLaunchTimeOut)
+    MNEME_SAME(cudaErrorPeerAccessAlreadyEnabled, hipErrorPeerAccessAlreadyEnabled)
+    MNEME_SAME(cudaErrorPeerAccessNotEnabled, hipErrorPeerAccessNotEnabled)
+    MNEME_SAME(cudaErrorSetOnActiveProcess, hipErrorSetOnActiveProcess)
+    MNEME_SAME(cudaErrorContextIsDestroyed, hipErrorContextIsDestroyed)
+    MNEME_SAME(cudaErrorAssert, hipErrorAssert)
+    MNEME_SAME(cudaErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryAlreadyRegistered)
+    MNEME_SAME(cudaErrorHostMemoryNotRegistered, hipErrorHostMemoryNotRegistered)
+    MNEME_SAME(cudaErrorLaunchFailure, hipErrorLaunchFailure)
+    MNEME_SAME(cudaErrorCooperativeLaunchTooLarge, hipErrorCooperativeLaunchTooLarge)
+    MNEME_SAME(cudaErrorNotSupported, hipErrorNotSupported)
+    MNEME_SAME(cudaErrorStreamCaptureUnsupported, hipErrorStreamCaptureUnsupported)
+    MNEME_SAME(cudaErrorStreamCaptureInvalidated, hipErrorStreamCaptureInvalidated)
+    MNEME_SAME(cudaErrorStreamCaptureMerge, hipErrorStreamCaptureMerge)
+    MNEME_SAME(cudaErrorStreamCaptureUnmatched, hipErrorStreamCaptureUnmatched)
+    MNEME_SAME(cudaErrorStreamCaptureUnjoined, hipErrorStreamCaptureUnjoined)
+    MNEME_SAME(cudaErrorStreamCaptureIsolation, hipErrorStreamCaptureIsolation)
+    MNEME_SAME(cudaErrorStreamCaptureImplicit, hipErrorStreamCaptureImplicit)
+    MNEME_SAME(cudaErrorCapturedEvent, hipErrorCapturedEvent)
+    MNEME_SAME(cudaErrorStreamCaptureWrongThread, hipErrorStreamCaptureWrongThread)
+    MNEME_SAME(cudaErrorGraphExecUpdateFailure, hipErrorGraphExecUpdateFailure)
+    MNEME_SAME(cudaErrorUnknown, hipErrorUnknown)
+#undef MNEME_SAME
+    default: return false;
+  }
+}
+
+hipError_t get_last_error(Table& table) {
+  const hipError_t mine = take_last_error();
+  const hipError_t left = to_hip(MNEME_CUDA(table, cudaGetLastError)());
+  return mine != hipSuccess ? mine : left;
+}
+
+hipError_t peek_at_last_error(Table& table) {
+  const hipError_t mine = peek_last_error();
+  return mine != hipSuccess ? mine : to_hip(MNEME_CUDA(table, cudaPeekAtLastError)());
+}
+
+// The texts are those of the program's own HIP runtime, which needs no device for them.
+const char* get_error_name(Table& table, hipError_t code) {
+  const auto real = reinterpret_cast<decltype(&::hipGetErrorName)>(table.real(MNEME_CALL_hipGetErrorName));
+  return real ? real(code) : "hipErrorUnknown";
+}
+const char* get_error_string(Table& table, hipError_t code) {
+  const auto real = reinterpret_cast<decltype(&::hipGetErrorString)>(table.real(MNEME_CALL_hipGetErrorString));
+  return real ? real(code) : "unknown error";
+}
+
+using Rows = HookList<Hook<MNEME_CALL_hipGetLastError, &get_last_error>, Hook<MNEME_CALL_hipPeekAtLastError, &peek_at_last_error>,
+                      Hook<MNEME_CALL_hipGetErrorName, &get_error_name>, Hook<MNEME_CALL_hipGetErrorString, &get_error_string>>;
+
+}  // namespace
+
+hipError_t to_hip(cudaError_t code) {
+  if (has_same_number(code)) return static_cast<hipError_t>(code);
+  switch (code) {
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc: return hipErrorLaunchFailure;
+    case cudaErrorInvalidTexture:
+    case cudaErrorInvalidChannelDescriptor: return hipErrorInvalidValue;
+    default: return hipErrorUnknown;
+  }
+}
+
+cudaError_t to_cuda(hipError_t code) {
+  const auto same = static_cast<cudaError_t>(code);
+  return has_same_number(same) ? same : cudaErrorUnknown;
+}
+
+hipError_t finish(hipError_t result) {
+  if (result != hipSuccess) last_error = result;
+  return result;
+}
+hipError_t take_last_error() { return std::exchange(last_error, hipSuccess); }
+hipError_t peek_last_error() { return last_error; }
+
+void install_errors(const Table& table) { Rows::install(table); }
+
+}  // namespace mneme::hip

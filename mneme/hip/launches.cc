@@ -1,0 +1,231 @@
+// Launches: of kernels of the program and of loaded modules, with arguments one by one or in one buffer.
+#include <optional>
+#include <vector>
+
+#include "mneme/base/log.h"
+#include "mneme/hip/program_code.h"
+#include "mneme/hip/rows.h"
+
+extern "C" {
+// As CUDA's compilers declare them in the code that they generate.
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream);
+}
+
+namespace mneme::hip {
+namespace {
+
+// One launch, as both of HIP's families of functions say it.
+struct Launch {
+  const void* function = nullptr;
+  dim3 grid, block;
+  size_t shared = 0;
+  cudaStream_t stream = nullptr;
+  void** arguments = nullptr;
+  hipEvent_t start = nullptr, stop = nullptr;  // to be recorded around it
+};
+
+dim3 to_dim3(hip_dim3 d) { return std::bit_cast<dim3>(d); }
+cudaStream_t to_stream(hipStream_t stream) { return std::bit_cast<cudaStream_t>(stream); }
+
+template <mneme_call kSlot>
+hipError_t launch(Table& table, const Launch& what) {
+  if (hipError_t result = set_managed_pointers(); result != hipSuccess) return result;
+  const auto record = [&](hipEvent_t event) {
+    return event ? MNEME_CUDA(table, cudaEventRecord)(std::bit_cast<cudaEvent_t>(event), what.stream) : cudaSuccess;
+  };
+  cudaError_t code = record(what.start);
+  if (code == cudaSuccess)
+    code = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.cuda(kSlot))(what.function, what.grid, what.block, what.arguments,
+                                                                             what.shared, what.stream);
+  if (code == cudaSuccess) code = record(what.stop);
+  return to_hip(code);
+}
+
+template <mneme_call kSlot>
+hipError_t launch_kernel(Table& table, const void* function, hip_dim3 grid, hip_dim3 block, void** arguments, size_t shared,
+                         hipStream_t stream) {
+  return launch<kSlot>(table, {.function = function,
+                               .grid = to_dim3(grid),
+                               .block = to_dim3(block),
+                               .shared = shared,
+                               .stream = to_stream(stream),
+                               .arguments = arguments});
+}
+
+template <mneme_call kSlot>
+hipError_t launch_cooperatively(Table& table, const void* function, hip_dim3 grid, hip_dim3 block, void** arguments,
+                                unsigned shared, hipStream_t stream) {
+  return launch_kernel<kSlot>(table, function, grid, block, arguments, shared, stream);
+}
+
+hipError_t launch_with_events(Table& table, const void* function, hip_dim3 grid, hip_dim3 block, void** arguments, size_t shared,
+                              hipStream_t stream, hipEvent_t start, hipEvent_t stop, int) {
+  return launch<MNEME_CALL_cudaLaunchKernel>(table, {.function = function,
+                                                     .grid = to_dim3(grid),
+                                                     .block = to_dim3(block),
+                                                     .shared = shared,
+                                                     .stream = to_stream(stream),
+                                                     .arguments = arguments,
+                                                     .start = start,
+                                                     .stop = stop});
+}
+
+// One device: each entry is a cooperative launch of its own.
+hipError_t launch_on_devices(Table& table, hipLaunchParams* list, int count, unsigned) {
+  if (!list || count <= 0) return hipErrorInvalidValue;
+  for (int i = 0; i < count; ++i) {
+    const hipLaunchParams& one = list[i];
+    const hipError_t result = launch_kernel<MNEME_CALL_cudaLaunchCooperativeKernel>(table, one.func, one.gridDim, one.blockDim,
+                                                                                    one.args, one.sharedMem, one.stream);
+    if (result != hipSuccess) return result;
+  }
+  return hipSuccess;
+}
+
+hipError_t push_configuration(Table& table, hip_dim3 grid, hip_dim3 block, size_t shared, hipStream_t stream) {
+  const unsigned refused =
+      MNEME_CUDA(table, __cudaPushCallConfiguration)(to_dim3(grid), to_dim3(block), shared, to_stream(stream));
+  return refused ? hipErrorInvalidConfiguration : hipSuccess;
+}
+
+hipError_t pop_configuration(Table& table, hip_dim3* grid, hip_dim3* block, size_t* shared, hipStream_t* stream) {
+  return to_hip(MNEME_CUDA(table, __cudaPopCallConfiguration)(reinterpret_cast<dim3*>(grid), reinterpret_cast<dim3*>(block), shared,
+                                                            stream));
+}
+
+// Pointers to each argument of a kernel in a packed buffer. Where the kernel takes more than the buffer holds: nothing.
+std::optional<std::vector<void*>> arguments_in(Table& table, const void* function, std::byte* buffer, size_t bytes) {
+  std::vector<void*> arguments;
+  size_t offset = 0, size = 0;
+  while (MNEME_CUDA(table, cudaFuncGetParamInfo)(function, arguments.size(), &offset, &size) == cudaSuccess) {
+    if (offset > bytes || size > bytes - offset) return std::nullopt;
+    arguments.push_back(buffer + offset);
+  }
+  (void)MNEME_CUDA(table, cudaGetLastError)();  // the question behind the last argument
+  return arguments;
+}
+
+// The buffer that `extra` names: pairs of what it is and where, up to the end mark.
+hipError_t read_extra(void** extra, std::byte*& buffer, size_t& bytes) {
+  for (; extra && *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
+      buffer = static_cast<std::byte*>(extra[1]);
+    else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
+      bytes = *static_cast<const size_t*>(extra[1]);
+    else
+      return hipErrorInvalidValue;
+  }
+  return buffer || bytes == 0 ? hipSuccess : hipErrorInvalidValue;
+}
+
+// A launch whose arguments are either listed or in a buffer.
+hipError_t launch_function(Table& table, Launch what, void** extra) {
+  if (!what.function) return hipErrorInvalidHandle;
+  std::vector<void*> arguments;
+  if (!what.arguments && extra) {
+    std::byte* buffer = nullptr;
+    size_t bytes = 0;
+    if (hipError_t result = read_extra(extra, buffer, bytes); result != hipSuccess) return result;
+    auto found = arguments_in(table, what.function, buffer, bytes);
+    if (!found) return hipErrorInvalidValue;
+    arguments = std::move(*found);
+    what.arguments = arguments.data();
+  }
+  return launch<MNEME_CALL_cudaLaunchKernel>(table, what);
+}
+
+hipError_t launch_module_kernel(Table& table, hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, hipStream_t stream,
+                                void** arguments, void** extra) {
+  return launch_function(table,
+                         {.function = function,
+                          .grid = {grid_x, grid_y, grid_z},
+                          .block = {block_x, block_y, block_z},
+                          .shared = shared,
+                          .stream = to_stream(stream),
+                          .arguments = arguments},
+                         extra);
+}
+
+// Its grid is counted in threads. A block that is cut off at its end is HSA's own, and no other device has it.
+hipError_t launch_module_threads(Table& table, hipFunction_t function, uint32_t threads_x, uint32_t threads_y, uint32_t threads_z,
+                                 uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared, hipStream_t stream,
+                                 void** arguments, void** extra, hipEvent_t start, hipEvent_t stop, uint32_t) {
+  if (block_x == 0 || block_y == 0 || block_z == 0) return hipErrorInvalidConfiguration;
+  if (threads_x % block_x != 0 || threads_y % block_y != 0 || threads_z % block_z != 0) {
+    static std::once_flag said;
+    std::call_once(said, [] {
+      log::warning("hipExtModuleLaunchKernel with a last block that is smaller than the others is not available: it returns "
+                   "hipErrorNotSupported");
+    });
+    return hipErrorNotSupported;
+  }
+  return launch_function(table,
+                         {.function = function,
+                          .grid = {threads_x / block_x, threads_y / block_y, threads_z / block_z},
+                          .block = {block_x, block_y, block_z},
+                          .shared = shared,
+                          .stream = to_stream(stream),
+                          .arguments = arguments,
+                          .start = start,
+                          .stop = stop},
+                         extra);
+}
+hipError_t launch_module_threads_old(Table& table, hipFunction_t function, uint32_t threads_x, uint32_t threads_y,
+                                     uint32_t threads_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared,
+                                     hipStream_t stream, void** arguments, void** extra, hipEvent_t start, hipEvent_t stop) {
+  return launch_module_threads(table, function, threads_x, threads_y, threads_z, block_x, block_y, block_z, shared, stream, arguments,
+                               extra, start, stop, 0);
+}
+
+// Launches in three calls, as HIP's oldest programs have them.
+struct OldLaunch {
+  Launch launch;
+  std::vector<std::byte> buffer;
+};
+thread_local std::vector<OldLaunch> old_launches;
+
+hipError_t configure_call(Table&, hip_dim3 grid, hip_dim3 block, size_t shared, hipStream_t stream) {
+  old_launches.push_back({{.grid = to_dim3(grid), .block = to_dim3(block), .shared = shared, .stream = to_stream(stream)}, {}});
+  return hipSuccess;
+}
+hipError_t set_up_argument(Table&, const void* argument, size_t size, size_t offset) {
+  if (old_launches.empty()) return hipErrorMissingConfiguration;
+  if (!argument || size > (1 << 20) || offset > (1 << 20)) return hipErrorInvalidValue;
+  std::vector<std::byte>& buffer = old_launches.back().buffer;
+  if (buffer.size() < offset + size) buffer.resize(offset + size);
+  std::memcpy(buffer.data() + offset, argument, size);
+  return hipSuccess;
+}
+hipError_t launch_by_pointer(Table& table, const void* function) {
+  if (old_launches.empty()) return hipErrorMissingConfiguration;
+  OldLaunch old = std::move(old_launches.back());
+  old_launches.pop_back();
+  old.launch.function = function;
+  size_t bytes = old.buffer.size();
+  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, old.buffer.data(), HIP_LAUNCH_PARAM_BUFFER_SIZE, &bytes, HIP_LAUNCH_PARAM_END};
+  return launch_function(table, old.launch, extra);
+}
+
+#define MNEME_OWN_OF(slot, handler) Hook<slot, &Noted<&handler>::call>
+using Rows = HookList<
+    MNEME_OWN(hipLaunchKernel, launch_kernel<MNEME_CALL_cudaLaunchKernel>),
+    MNEME_OWN(hipLaunchKernel_spt, launch_kernel<MNEME_CALL_cudaLaunchKernel_ptsz>),
+    MNEME_OWN(hipLaunchCooperativeKernel, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel>),
+    MNEME_OWN(hipLaunchCooperativeKernel_spt, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz>),
+    MNEME_OWN(hipLaunchCooperativeKernelMultiDevice, launch_on_devices),
+    MNEME_OWN(hipExtLaunchMultiKernelMultiDevice, launch_on_devices), MNEME_OWN(hipExtLaunchKernel, launch_with_events),
+    MNEME_OWN(__hipPushCallConfiguration, push_configuration), MNEME_OWN(__hipPopCallConfiguration, pop_configuration),
+    MNEME_OWN(hipModuleLaunchKernel, launch_module_kernel), MNEME_OWN(hipConfigureCall, configure_call),
+    MNEME_OWN(hipSetupArgument, set_up_argument), MNEME_OWN(hipLaunchByPtr, launch_by_pointer),
+    MNEME_OWN_OF(MNEME_CALL__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
+                 launch_module_threads),
+    MNEME_OWN_OF(MNEME_CALL__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_,
+                 launch_module_threads_old)>;
+
+}  // namespace
+
+void install_launches(const Table& table) { Rows::install(table); }
+
+}  // namespace mneme::hip
