@@ -114,6 +114,7 @@ namespace {
 struct Inspected {
   bool is_program = false;  // an ELF file; a script is none, and what it starts is not known
   bool recordable = false, cuda = false, has_segments = false;
+  const RuntimeCalls* calls = nullptr;  // that the first recordable object calls
   bool loaded_dynamically = true;
 };
 
@@ -136,6 +137,7 @@ Result<Inspected> inspect(const Path& program) {
     if (!object.file.recordable) continue;
     MNEME_TRY(check_note(object.file.note, object.path.string(), *object.file.calls));
     found.recordable = true;
+    if (!found.calls) found.calls = object.file.calls;
   }
   return found;
 }
@@ -155,6 +157,11 @@ Status check_preloadable(const Path& program, const Inspected& found) {
 }
 
 }  // namespace
+
+Result<std::string_view> runtime_of_program(const Path& program) {
+  MNEME_ASSIGN(const Inspected found, inspect(program));
+  return found.calls ? found.calls->name : std::string_view();
+}
 
 Status check_recordable(const Path& program) {
   MNEME_ASSIGN(const Inspected found, inspect(program));

@@ -121,7 +121,8 @@ class RecordCommand : public Command {
   Result<int> record() {
     if (!json_.empty()) MNEME_TRY(check_output_folder(json_));
     MNEME_ASSIGN(Path program, find_program(application()[0]));
-    MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
+    MNEME_ASSIGN(const std::string_view runtime, runtime_of_program(program));
+    MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program(runtime));
     MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front()));
     MNEME_ASSIGN(Installation installation, Installation::find());
     if (slowest_ != 0) MNEME_TRY(choose_slowest());

@@ -51,12 +51,13 @@ class RunCommand : public Command {
   Status start() {
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     if (tuned_.empty()) MNEME_TRY(check_recordable(program));
-    MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
-    const std::string_view runtime = backend_of(device).interposer;
-    if (runtime.empty() && tuned_.empty()) return exec_application(program, application(), {});
+    MNEME_ASSIGN(const std::string_view runtime, runtime_of_program(program));
+    MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program(runtime));
+    const std::string_view emulation = backend_of(device).interposer;
+    if (emulation.empty() && tuned_.empty()) return exec_application(program, application(), {});
     MNEME_ASSIGN(Installation installation, Installation::find());
     if (!tuned_.empty()) return start_tuned(program, device, installation);
-    return start_linked(program, installation, (installation.libdir / runtime).string());
+    return start_linked(program, installation, (installation.libdir / emulation).string());
   }
 
   // At the calls that the program is linked with, where it has them, and else at the CUDA driver.

@@ -81,10 +81,14 @@ Result<std::unique_ptr<Device>> Device::open_best() {
   return std::move(chosen.device);
 }
 
-Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table) {
+bool runs_programs_of(const Backend& backend, std::string_view runtime) {
+  return runtime.empty() || backend.runtime.empty() || backend.runtime == runtime;
+}
+
+Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table, std::string_view runtime) {
   AutomaticDevice chosen{};
   for (const Backend& backend : table) {
-    if (backend.audience != Audience::users) continue;
+    if (backend.audience != Audience::users || !runs_programs_of(backend, runtime)) continue;
     chosen.kind = backend.kind;
     Status status = backend.find();
     const bool missing = !status.ok();

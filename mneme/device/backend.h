@@ -41,6 +41,8 @@ struct Backend {
   Audience audience = Audience::users;
   Hardware hardware = Hardware::own;
   LaunchReturn launch_return = LaunchReturn::when_queued;
+  // The vendor's runtime whose programs alone run on the kind: "CUDA"; empty: those of any.
+  std::string_view runtime = {};
   // The library in Mneme's own libdir that implements the CUDA runtime for programs on this kind of device; empty where the
   // vendor's own runtime does.
   std::string_view interposer = {};
@@ -88,8 +90,11 @@ struct AutomaticDevice {
 // ok: there is a device of the kind, as Proof::shown has it. unavailable: there is none. Fails where Backend::find() does.
 Status check_shown(DeviceKind kind);
 
-// What "auto" stands for on this machine: the first row for users that gives the proof. unavailable, with the reason of each
-// row: none does. Only tests give another `table`.
-Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table = backends());
+// Whether programs that call this vendor's runtime run on the kind. Empty: it is not known which one a program calls.
+bool runs_programs_of(const Backend& backend, std::string_view runtime);
+
+// What "auto" stands for on this machine, for programs that call this runtime: the first row for users that gives the proof.
+// unavailable, with the reason of each row: none does. Only tests give another `table`.
+Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table = backends(), std::string_view runtime = {});
 
 }  // namespace mneme

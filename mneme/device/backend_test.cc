@@ -148,6 +148,17 @@ TEST_F(Automatic, SaysWhatIsWrongWithWhatIsThere) {
   EXPECT_EQ(broken->passed[0].reason.message(), "libcuda.so.1 is broken");
 }
 
+TEST_F(Automatic, IsAKindThatRunsWhatTheProgramCalls) {
+  auto table = table_;
+  table[1].runtime = "CUDA";
+  EXPECT_EQ(choose_automatically(Proof::counted, table, "CUDA")->kind, DeviceKind::cuda);
+  EXPECT_EQ(choose_automatically(Proof::counted, table)->kind, DeviceKind::cuda) << "what it calls is not known";
+  auto other = choose_automatically(Proof::counted, table, "HIP");
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->kind, DeviceKind::cpu);
+  EXPECT_TRUE(other->passed.empty()) << "nothing is wrong with the first";
+}
+
 TEST_F(Automatic, WhatTheSystemShowsIsNotCounted) {
   count_ = error(Code::internal, "the driver was started");
   EXPECT_EQ(choose_automatically(Proof::shown, table_)->kind, DeviceKind::cpu) << "not shown: it is counted";

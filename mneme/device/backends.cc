@@ -19,6 +19,7 @@ constexpr Backend kBackends[] = {
      .audience = Audience::users,
      .hardware = Hardware::own,
      .launch_return = LaunchReturn::when_queued,
+     .runtime = "CUDA",
      .interposer = "",
      .find = [] { return cuda::open_driver().status(); },
      .is_shown = [] { return cuda::shows_a_device(); },

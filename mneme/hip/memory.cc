@@ -1,8 +1,95 @@
 // Memory of the device, of the host, managed and of pools.
+#include <mutex>
+
+#include "mneme/base/range_map.h"
 #include "mneme/hip/rows.h"
 
 namespace mneme::hip {
 namespace {
+
+// What the program has allocated: HIP tells where an allocation begins and how large it is, which CUDA's runtime does not.
+class Allocations {
+ public:
+  static Allocations& get() {
+    static auto* allocations = new Allocations;
+    return *allocations;
+  }
+  void add(const void* pointer, size_t size) {
+    if (!pointer) return;
+    std::lock_guard lock(mutex_);
+    ranges_.set({address(pointer), Bytes(size)});
+  }
+  void remove(const void* pointer) {
+    std::lock_guard lock(mutex_);
+    if (ranges_.find_start(address(pointer))) ranges_.erase_start(address(pointer));
+  }
+  std::optional<MemoryRange> find(const void* pointer) const {
+    std::lock_guard lock(mutex_);
+    const auto* found = ranges_.find(address(pointer));
+    return found ? std::optional(found->range) : std::nullopt;
+  }
+
+ private:
+  static DevicePtr address(const void* pointer) { return DevicePtr(reinterpret_cast<uint64_t>(pointer)); }
+  mutable std::mutex mutex_;
+  RangeMap<> ranges_;
+};
+
+// Around handlers that allocate: what they have given is noted.
+template <auto kHandler>
+struct Kept;
+template <typename... Rest, hipError_t (*kHandler)(Table&, void**, size_t, Rest...)>
+struct Kept<kHandler> {
+  static hipError_t call(Table& table, void** pointer, size_t size, Rest... rest) {
+    const hipError_t result = kHandler(table, pointer, size, rest...);
+    if (result == hipSuccess) Allocations::get().add(*pointer, size);
+    return result;
+  }
+};
+template <typename... Rest, hipError_t (*kHandler)(Table&, void**, size_t*, size_t, size_t, Rest...)>
+struct Kept<kHandler> {
+  static hipError_t call(Table& table, void** pointer, size_t* pitch, size_t width, size_t height, Rest... rest) {
+    const hipError_t result = kHandler(table, pointer, pitch, width, height, rest...);
+    if (result == hipSuccess) Allocations::get().add(*pointer, *pitch * height);
+    return result;
+  }
+};
+template <hipError_t (*kHandler)(Table&, hipPitchedPtr*, hipExtent)>
+struct Kept<kHandler> {
+  static hipError_t call(Table& table, hipPitchedPtr* pointer, hipExtent extent) {
+    const hipError_t result = kHandler(table, pointer, extent);
+    if (result == hipSuccess) Allocations::get().add(pointer->ptr, pointer->pitch * extent.height * extent.depth);
+    return result;
+  }
+};
+// Around handlers that free. Noted memory goes first: another thread may be given it as soon as it is free.
+template <auto kHandler>
+struct Forgotten;
+template <typename... Rest, hipError_t (*kHandler)(Table&, void*, Rest...)>
+struct Forgotten<kHandler> {
+  static hipError_t call(Table& table, void* pointer, Rest... rest) {
+    const auto known = Allocations::get().find(pointer);
+    Allocations::get().remove(pointer);
+    const hipError_t result = kHandler(table, pointer, rest...);
+    if (result != hipSuccess && known) Allocations::get().add(reinterpret_cast<void*>(known->address.address), known->size.count);
+    return result;
+  }
+};
+
+hipError_t get_address_range(Table&, hipDeviceptr_t* base, size_t* size, hipDeviceptr_t pointer) {
+  const auto found = Allocations::get().find(pointer);
+  if (!found) return hipErrorNotFound;
+  if (base) *base = reinterpret_cast<void*>(found->address.address);
+  if (size) *size = found->size.count;
+  return hipSuccess;
+}
+hipError_t get_size(Table&, void* pointer, size_t* size) {
+  if (!pointer || !size) return hipErrorInvalidValue;
+  const auto found = Allocations::get().find(pointer);
+  if (!found || found->address.address != reinterpret_cast<uint64_t>(pointer)) return hipErrorInvalidValue;
+  *size = found->size.count;
+  return hipSuccess;
+}
 
 // Flags that CUDA has not: where pages lie, and what caches do with them. Memory that is coherent serves programs that ask for less.
 constexpr unsigned kHostFlags = hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined;
@@ -80,23 +167,30 @@ hipError_t get_attributes(Table& table, hipPointerAttribute_t* attributes, const
   return hipSuccess;
 }
 
+#define MNEME_KEPT_ROW(hip, cuda) \
+  Hook<MNEME_CALL_##hip, &Kept<&Row<decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)>::call>::call>
+#define MNEME_KEPT(hip, handler) Hook<MNEME_CALL_##hip, &Noted<&Kept<&handler>::call>::call>
+#define MNEME_FORGOTTEN_ROW(hip, cuda) \
+  Hook<MNEME_CALL_##hip, &Forgotten<&Row<decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)>::call>::call>
 using Rows = HookList<
-    MNEME_ROW(hipFree, cudaFree), MNEME_ROW(hipMallocHost, cudaMallocHost), MNEME_ROW(hipMemAllocHost, cudaMallocHost),
-    MNEME_ROW(hipFreeHost, cudaFreeHost), MNEME_ROW(hipHostFree, cudaFreeHost), MNEME_ROW(hipHostUnregister, cudaHostUnregister),
+    MNEME_KEPT_ROW(hipMalloc, cudaMalloc), MNEME_KEPT_ROW(hipMallocHost, cudaMallocHost),
+    MNEME_KEPT_ROW(hipMemAllocHost, cudaMallocHost), MNEME_KEPT_ROW(hipMallocPitch, cudaMallocPitch),
+    MNEME_KEPT_ROW(hipMalloc3D, cudaMalloc3D), MNEME_KEPT(hipHostMalloc, allocate_host), MNEME_KEPT(hipHostAlloc, allocate_host),
+    MNEME_KEPT(hipExtMallocWithFlags, allocate_with_flags), MNEME_KEPT(hipMallocManaged, allocate_managed),
+    MNEME_KEPT(hipMallocAsync, allocate_async), MNEME_KEPT(hipMallocFromPoolAsync, allocate_from_pool),
+    MNEME_KEPT(hipMemAllocPitch, allocate_pitch), MNEME_FORGOTTEN_ROW(hipFree, cudaFree),
+    MNEME_FORGOTTEN_ROW(hipFreeHost, cudaFreeHost), MNEME_FORGOTTEN_ROW(hipHostFree, cudaFreeHost),
+    MNEME_FORGOTTEN_ROW(hipFreeAsync, cudaFreeAsync), MNEME_OWN(hipMemGetAddressRange, get_address_range),
+    MNEME_OWN(hipMemPtrGetInfo, get_size), MNEME_ROW(hipHostUnregister, cudaHostUnregister),
     MNEME_ROW(hipHostGetDevicePointer, cudaHostGetDevicePointer), MNEME_ROW(hipHostGetFlags, cudaHostGetFlags),
-    MNEME_ROW(hipMalloc, cudaMalloc), MNEME_ROW(hipMallocPitch, cudaMallocPitch), MNEME_ROW(hipMalloc3D, cudaMalloc3D),
-    MNEME_ROW(hipMemGetInfo, cudaMemGetInfo), MNEME_ROW(hipFreeAsync, cudaFreeAsync),
-    MNEME_ROW(hipMemPoolCreate, cudaMemPoolCreate), MNEME_ROW(hipMemPoolDestroy, cudaMemPoolDestroy),
-    MNEME_ROW(hipMemPoolTrimTo, cudaMemPoolTrimTo), MNEME_ROW(hipMemPoolSetAttribute, cudaMemPoolSetAttribute),
-    MNEME_ROW(hipMemPoolGetAttribute, cudaMemPoolGetAttribute), MNEME_ROW(hipMemPoolSetAccess, cudaMemPoolSetAccess),
-    MNEME_ROW(hipMemPoolGetAccess, cudaMemPoolGetAccess), MNEME_ROW(hipDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool),
-    MNEME_ROW(hipDeviceGetMemPool, cudaDeviceGetMemPool), MNEME_ROW(hipDeviceSetMemPool, cudaDeviceSetMemPool),
-    MNEME_ROW(hipMemRangeGetAttribute, cudaMemRangeGetAttribute), MNEME_ROW(hipMemRangeGetAttributes, cudaMemRangeGetAttributes),
-    MNEME_ROW(hipStreamAttachMemAsync, cudaStreamAttachMemAsync), MNEME_OWN(hipHostMalloc, allocate_host),
-    MNEME_OWN(hipHostAlloc, allocate_host), MNEME_OWN(hipHostRegister, register_host),
-    MNEME_OWN(hipExtMallocWithFlags, allocate_with_flags), MNEME_OWN(hipMallocManaged, allocate_managed),
-    MNEME_OWN(hipMallocAsync, allocate_async), MNEME_OWN(hipMallocFromPoolAsync, allocate_from_pool),
-    MNEME_OWN(hipMemAllocPitch, allocate_pitch), MNEME_OWN(hipMemAdvise, advise), MNEME_OWN(hipMemPrefetchAsync, prefetch),
+    MNEME_ROW(hipMemGetInfo, cudaMemGetInfo), MNEME_ROW(hipMemPoolCreate, cudaMemPoolCreate),
+    MNEME_ROW(hipMemPoolDestroy, cudaMemPoolDestroy), MNEME_ROW(hipMemPoolTrimTo, cudaMemPoolTrimTo),
+    MNEME_ROW(hipMemPoolSetAttribute, cudaMemPoolSetAttribute), MNEME_ROW(hipMemPoolGetAttribute, cudaMemPoolGetAttribute),
+    MNEME_ROW(hipMemPoolSetAccess, cudaMemPoolSetAccess), MNEME_ROW(hipMemPoolGetAccess, cudaMemPoolGetAccess),
+    MNEME_ROW(hipDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool), MNEME_ROW(hipDeviceGetMemPool, cudaDeviceGetMemPool),
+    MNEME_ROW(hipDeviceSetMemPool, cudaDeviceSetMemPool), MNEME_ROW(hipMemRangeGetAttribute, cudaMemRangeGetAttribute),
+    MNEME_ROW(hipMemRangeGetAttributes, cudaMemRangeGetAttributes), MNEME_ROW(hipStreamAttachMemAsync, cudaStreamAttachMemAsync),
+    MNEME_OWN(hipHostRegister, register_host), MNEME_OWN(hipMemAdvise, advise), MNEME_OWN(hipMemPrefetchAsync, prefetch),
     MNEME_OWN(hipPointerGetAttributes, get_attributes)>;
 
 }  // namespace

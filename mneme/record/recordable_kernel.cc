@@ -20,7 +20,12 @@ Parameter::Kind kind_of(mneme_param_kind kind) {
   return Parameter::Kind::aggregate;
 }
 
-void add_global(RecordableKernel& kernel, const SegmentGlobal& global) {
+// A managed variable of HIP's is a pointer, which is an ordinary variable, to managed memory that is recorded where it lies.
+bool is_managed(const EmbeddedSegment& segment, const SegmentGlobal& global) {
+  return global.managed() && segment.target == MNEME_TARGET_NVPTX;
+}
+
+void add_global(RecordableKernel& kernel, const EmbeddedSegment& segment, const SegmentGlobal& global) {
   auto found =
       std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const auto& g) { return g.image_name == global.name; });
   if (found == kernel.globals.end()) {
@@ -31,7 +36,7 @@ void add_global(RecordableKernel& kernel, const SegmentGlobal& global) {
   info.size = std::max(info.size, global.size);
   info.alignment = std::max(info.alignment, global.alignment);
   info.constant_space |= global.constant_space();
-  info.managed |= global.managed();
+  info.managed |= is_managed(segment, global);
   info.escapes |= global.escapes();
 }
 
@@ -84,7 +89,7 @@ Status fill(RecordableKernel& kernel) {
     kernel.uses_textures |= part->uses_textures;
     kernel.uses_device_heap |= part->uses_device_heap;
     kernel.launches_kernels |= part->launches_kernels;
-    for (const SegmentGlobal& global : part->globals) add_global(kernel, global);
+    for (const SegmentGlobal& global : part->globals) add_global(kernel, *part, global);
   }
   kernel.may_use_textures = kernel.uses_textures;
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);

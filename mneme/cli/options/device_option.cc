@@ -47,14 +47,17 @@ Result<DeviceKind> DeviceOption::kind() const {
   return chosen.kind;
 }
 
-Result<DeviceKind> DeviceOption::kind_for_program() const {
+Result<DeviceKind> DeviceOption::kind_for_program(std::string_view runtime) const {
   if (!is_automatic()) {
     MNEME_ASSIGN(const DeviceKind kind, parse_device_kind(name_));
+    if (!runs_programs_of(backend_of(kind), runtime))
+      return error(Code::invalid_argument, "--device {}: the program calls the {} runtime, which has no {}: --device cpu", name_,
+                   runtime, backend_of(kind).title);
     if (backend_of(kind).hardware != Hardware::own) return kind;
     MNEME_TRY(check_shown(kind));
     return kind;
   }
-  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::shown));
+  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::shown, backends(), runtime));
   for (const PassedOver& passed : chosen.passed) tell(passed, chosen.kind);
   return chosen.kind;
 }

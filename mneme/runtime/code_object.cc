@@ -1,0 +1,69 @@
+#include "mneme/runtime/code_object.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mneme/runtime/code_bundle.h"
+#include "mneme/runtime/elf_view.h"
+#include "mneme/runtime/segments.h"
+
+namespace mneme {
+namespace {
+
+constexpr uint32_t kWrapperMagic = 0x48495046;  // "HIPF"
+constexpr uint64_t kBundleAlignment = 4096;     // of code objects in a bundle, as clang has it
+
+bool is_elf(const void* bytes) { return std::memcmp(bytes, ELFMAG, SELFMAG) == 0; }
+
+void append(ByteVector& to, const void* from, size_t size) {
+  const auto* bytes = static_cast<const std::byte*>(from);
+  to.insert(to.end(), bytes, bytes + size);
+}
+
+// The architecture that the segments of a code object are for. One without segments has nothing that could run.
+Result<std::string> target_of(ByteSpan code, const std::string& name) {
+  MNEME_ASSIGN(const SegmentTable table, read_segments(code, name));
+  return table.segments.empty() ? std::string("unknown") : std::string(table.segments.front().arch);
+}
+
+}  // namespace
+
+CodeWrapper wrap_bundle(ByteSpan bundle) { return {kWrapperMagic, 1, bundle.data(), nullptr}; }
+
+Result<ByteSpan> code_object_at(const void* image) {
+  if (is_elf(image)) return image_at(image);
+  const CodeWrapper wrapper{kWrapperMagic, 1, image, nullptr};
+  return bundle_of_wrapper(&wrapper);
+}
+
+Result<ByteVector> bundle_of(ByteSpan code, const std::string& name) {
+  if (code.size() < SELFMAG || !is_elf(code.data())) return ByteVector(code.begin(), code.end());
+  MNEME_ASSIGN(const std::string target, target_of(code, name));
+  const std::string entry = "hipv4-amdgcn-amd-amdhsa--" + target;
+  ByteVector bundle;
+  append(bundle, "__CLANG_OFFLOAD_BUNDLE__", 24);
+  const uint64_t count = 1, words[] = {kBundleAlignment, code.size(), entry.size()};
+  append(bundle, &count, sizeof count);
+  append(bundle, words, sizeof words);
+  append(bundle, entry.data(), entry.size());
+  bundle.resize(kBundleAlignment);
+  append(bundle, code.data(), code.size());
+  return bundle;
+}
+
+Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name) {
+  MNEME_ASSIGN(const DeviceElf code, find_code_object(bundle, "", name));
+  MNEME_ASSIGN(const ElfView elf, ElfView::open_any(code.bytes, name));
+  constexpr std::string_view kDescriptor = ".kd";  // a kernel's, which the kernel's name stands before
+  CodeSymbols symbols;
+  MNEME_TRY(elf.visit_symbols([&](const Elf64_Sym& symbol, std::string_view symbol_name) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_size == 0) return;
+    if (symbol_name.ends_with(kDescriptor))
+      symbols.kernels.emplace_back(symbol_name.substr(0, symbol_name.size() - kDescriptor.size()));
+    else
+      symbols.variables.emplace(symbol_name, symbol.st_size);
+  }));
+  return symbols;
+}
+
+}  // namespace mneme

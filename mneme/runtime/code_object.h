@@ -1,0 +1,39 @@
+// AMD code objects that a program loads itself: as they come from a file or from memory, bundled or not, and what they define.
+//
+// Failures: corrupt, unsupported, incompatible. Messages start with `name`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+// What a program registers with HIP (__CudaFatBinaryWrapper of HIP's).
+struct CodeWrapper {
+  uint32_t magic;
+  uint32_t version;
+  const void* bundle;
+  const void* unused;
+};
+// A wrapper that points to the bundle, which must outlive it.
+CodeWrapper wrap_bundle(ByteSpan bundle);
+
+// The bytes of the bundle or of the code object that begins there, as many as their own headers say.
+Result<ByteSpan> code_object_at(const void* image);
+
+// A bundle of what a file holds: of a code object, which becomes the only one; a bundle stays as it is.
+Result<ByteVector> bundle_of(ByteSpan code, const std::string& name);
+
+// What the first code object of a bundle defines and others may name.
+struct CodeSymbols {
+  std::vector<std::string> kernels;
+  std::map<std::string, uint64_t> variables;  // with their sizes in bytes
+};
+Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name);
+
+}  // namespace mneme
