@@ -28,6 +28,9 @@ ArchitectureVersion version_of(std::string_view architecture) {
   return version;
 }
 
+// AMD's GPUs reach memory that the program has not allocated by HIP only with XNACK, which a program is to be compiled for.
+bool reaches_pageable_memory(std::string_view architecture) { return architecture.find(":xnack+") != architecture.npos; }
+
 // All that the header calls features of the architecture: GPUs from gfx9 on have them.
 hipDeviceArch_t all_features() {
   hipDeviceArch_t arch{};
@@ -63,6 +66,7 @@ void set_architecture(hipDeviceProp_t& to) {
   to.gcnArch = version.major * 100 + version.minor * 10 + version.stepping;
   copy_text(to.gcnArchName, sizeof to.gcnArchName, architecture);
   to.warpSize = wavefront_of(architecture);
+  to.pageableMemoryAccess = to.pageableMemoryAccessUsesHostPageTables = reaches_pageable_memory(architecture);
   to.arch = all_features();
 }
 
@@ -78,8 +82,6 @@ void set_memory(hipDeviceProp_t& to, const cudaDeviceProp& from) {
   to.managedMemory = from.managedMemory;
   to.directManagedMemAccessFromHost = from.directManagedMemAccessFromHost;
   to.concurrentManagedAccess = from.concurrentManagedAccess;
-  to.pageableMemoryAccess = from.pageableMemoryAccess;
-  to.pageableMemoryAccessUsesHostPageTables = from.pageableMemoryAccessUsesHostPageTables;
   to.ECCEnabled = from.ECCEnabled;
 }
 
@@ -167,8 +169,6 @@ constexpr AttributePair kAttributes[] = {
     {hipDeviceAttributeMultiGpuBoardGroupID, cudaDevAttrMultiGpuBoardGroupID},
     {hipDeviceAttributeMultiprocessorCount, cudaDevAttrMultiProcessorCount},
     {hipDeviceAttributePhysicalMultiProcessorCount, cudaDevAttrMultiProcessorCount},
-    {hipDeviceAttributePageableMemoryAccess, cudaDevAttrPageableMemoryAccess},
-    {hipDeviceAttributePageableMemoryAccessUsesHostPageTables, cudaDevAttrPageableMemoryAccessUsesHostPageTables},
     {hipDeviceAttributePciBusId, cudaDevAttrPciBusId},
     {hipDeviceAttributePciDeviceId, cudaDevAttrPciDeviceId},
     {hipDeviceAttributePciDomainID, cudaDevAttrPciDomainId},
@@ -195,6 +195,8 @@ std::optional<int> architecture_attribute(hipDeviceAttribute_t attribute) {
     case hipDeviceAttributeComputeCapabilityMinor: return version.minor;
     case hipDeviceAttributeGcnArch: return version.major * 100 + version.minor * 10 + version.stepping;
     case hipDeviceAttributeWarpSize: return wavefront_of(architecture);
+    case hipDeviceAttributePageableMemoryAccess:
+    case hipDeviceAttributePageableMemoryAccessUsesHostPageTables: return reaches_pageable_memory(architecture);
     case hipDeviceAttributeMaxSharedMemoryPerBlock:
     case hipDeviceAttributeSharedMemPerBlockOptin:
     case hipDeviceAttributeSharedMemPerMultiprocessor:

@@ -167,6 +167,37 @@ hipError_t get_attributes(Table& table, hipPointerAttribute_t* attributes, const
   return hipSuccess;
 }
 
+template <typename T>
+hipError_t write_attribute(void* data, T value) {
+  std::memcpy(data, &value, sizeof value);
+  return hipSuccess;
+}
+
+hipError_t get_attribute(Table& table, void* data, hipPointer_attribute attribute, hipDeviceptr_t pointer) {
+  hipPointerAttribute_t all{};
+  if (!data) return hipErrorInvalidValue;
+  if (hipError_t result = get_attributes(table, &all, pointer); result != hipSuccess) return result;
+  const auto range = Allocations::get().find(pointer);
+  switch (attribute) {
+    case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE: return write_attribute(data, all.memoryType);
+    case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER: return write_attribute(data, all.devicePointer);
+    case HIP_POINTER_ATTRIBUTE_HOST_POINTER: return write_attribute(data, all.hostPointer);
+    case HIP_POINTER_ATTRIBUTE_IS_MANAGED: return write_attribute(data, all.isManaged != 0);
+    case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_attribute(data, all.device);
+    case HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return range ? write_attribute(data, range->address.address) : hipErrorInvalidValue;
+    case HIP_POINTER_ATTRIBUTE_RANGE_SIZE: return range ? write_attribute(data, range->size.count) : hipErrorInvalidValue;
+    case HIP_POINTER_ATTRIBUTE_MAPPED: return write_attribute(data, true);
+    default: return hipErrorNotSupported;
+  }
+}
+hipError_t get_some_attributes(Table& table, unsigned count, hipPointer_attribute* attributes, void** data, hipDeviceptr_t pointer) {
+  if (!attributes || !data) return hipErrorInvalidValue;
+  for (unsigned i = 0; i < count; ++i)
+    if (hipError_t result = get_attribute(table, data[i], attributes[i], pointer); result != hipSuccess) return result;
+  return hipSuccess;
+}
+
 #define MNEME_KEPT_ROW(hip, cuda) \
   Hook<MNEME_CALL_##hip, &Kept<&Row<decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)>::call>::call>
 #define MNEME_KEPT(hip, handler) Hook<MNEME_CALL_##hip, &Noted<&Kept<&handler>::call>::call>
@@ -191,7 +222,8 @@ using Rows = HookList<
     MNEME_ROW(hipDeviceSetMemPool, cudaDeviceSetMemPool), MNEME_ROW(hipMemRangeGetAttribute, cudaMemRangeGetAttribute),
     MNEME_ROW(hipMemRangeGetAttributes, cudaMemRangeGetAttributes), MNEME_ROW(hipStreamAttachMemAsync, cudaStreamAttachMemAsync),
     MNEME_OWN(hipHostRegister, register_host), MNEME_OWN(hipMemAdvise, advise), MNEME_OWN(hipMemPrefetchAsync, prefetch),
-    MNEME_OWN(hipPointerGetAttributes, get_attributes)>;
+    MNEME_OWN(hipPointerGetAttributes, get_attributes), MNEME_OWN(hipPointerGetAttribute, get_attribute),
+    MNEME_OWN(hipDrvPointerGetAttributes, get_some_attributes)>;
 
 }  // namespace
 

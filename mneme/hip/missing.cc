@@ -35,4 +35,14 @@ void install_missing(const Table& table) {
     if (table.real(call)) table.abi().slots[call] = table.real(call);
 }
 
+std::vector<std::string_view> missing_functions(const Table& table) {
+  std::vector<std::string_view> names;
+#define MNEME_ADD_MISSING(function)                                                                                        \
+  if (table.abi().slots[MNEME_CALL_##function] == reinterpret_cast<mneme_function>(&Missing<MNEME_CALL_##function>::call)) \
+    names.push_back(Missing<MNEME_CALL_##function>::name);
+  MNEME_HIP_CALLS(MNEME_ADD_MISSING)
+#undef MNEME_ADD_MISSING
+  return names;
+}
+
 }  // namespace mneme::hip

@@ -4,7 +4,8 @@
 // handler that calls the slot of CUDA's function of the same meaning (rows.h); where there is none, one that says so.
 #pragma once
 
-#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "mneme/base/status.h"
 #include "mneme/hip/headers.h"
@@ -41,6 +42,8 @@ class Table final {
 
 // Each fills the slots of one family of functions.
 void install_missing(const Table& table);  // all: they return hipErrorNotSupported, and say so once by name
+// The names of those that nothing else was installed for.
+std::vector<std::string_view> missing_functions(const Table& table);
 void install_errors(const Table& table);
 void install_registration(const Table& table);
 void install_launches(const Table& table);

@@ -18,12 +18,19 @@ DeviceOption option(const std::vector<std::string>& words) {
 }
 
 TEST(DeviceOption, TakesWhatIsNamed) {
-  EXPECT_EQ(*option({"--device", "cpu"}).kind_for_program(), DeviceKind::cpu);
+  EXPECT_EQ(*option({"--device", "cpu"}).kind_for_program("CUDA"), DeviceKind::cpu);
   EXPECT_EQ(*option({"--device", "cpu"}).kind(), DeviceKind::cpu);
   EXPECT_EQ(*option({"--device", "cuda"}).kind(), DeviceKind::cuda) << "whether or not there is one";
   EXPECT_EQ(*option({"--device", "cpu"}).kind_for_code("sm_90"), DeviceKind::cpu);
-  Result<DeviceKind> cuda = option({"--device", "cuda"}).kind_for_program();
+  Result<DeviceKind> cuda = option({"--device", "cuda"}).kind_for_program("CUDA");
   if (!cuda.ok()) EXPECT_EQ(cuda.status().code(), Code::unavailable);
+}
+
+TEST(DeviceOption, IsOneThatRunsWhatTheProgramCalls) {
+  EXPECT_EQ(*option({}).kind_for_program("HIP"), DeviceKind::cpu) << "whether or not there is a GPU of another vendor";
+  EXPECT_EQ(*option({"--device", "cpu"}).kind_for_program("HIP"), DeviceKind::cpu);
+  EXPECT_EQ(option({"--device", "cuda"}).kind_for_program("HIP").status().to_string(),
+            "invalid_argument: --device cuda: the program calls the HIP runtime, which has no CUDA device: --device cpu");
 }
 
 TEST(DeviceOption, AutomaticallyCodeIsForWhatTheKernelWasCompiledFor) {

@@ -1,0 +1,68 @@
+# HIP programs run and are recorded on the CPU device, whatever of the runtime they call; and a source that is compiled for both vendors has
+# recordings that differ in the target and the code alone.
+# timeout: 600
+mneme config rocmdir >out 2>err || { grep -q "was built without HIP" err && skip "built without HIP"; fail "mneme config rocmdir"; }
+programs=$CASE_FOLDER/programs
+cxx=$(mneme config cxx)
+
+# Each call gives what HIP's documentation says, also while it is recorded.
+$cxx -O2 $(mneme config --hip cxxflags) -Wno-everything "$programs/hip_api.hip" -o api $(mneme config --hip ldflags)
+$cxx -O2 $(mneme config --hip cxxflags) -Wno-everything --offload-device-only -c "$programs/hip_module.hip" -o module.co
+check_api() {
+  expect 0 mneme "$@" -- ./api module.co
+  [ "$(cat out)" = done ] || fail "calls gave something else under mneme $*"
+  contains err "mneme: warning: hipIpcGetMemHandle is not available on the CPU device: it returns hipErrorNotSupported"
+  [ "$(grep -c hipIpcGetMemHandle err)" = 1 ] || fail "it was said more than once"
+}
+check_api run --device cpu
+check_api run
+check_api record -rdb db --device cpu --max all
+check_api profile --device cpu
+contains err "fill(int*, int, int)"
+
+# A GPU of another vendor is not what the program runs on.
+if mneme run --help | grep -q "cuda or cpu"; then
+  expect 2 mneme run --device cuda -- ./api
+  contains err "--device cuda: the program calls the HIP runtime, which has no CUDA device: --device cpu"
+fi
+
+# What was recorded says what it is for, and is replayed here and compiled for another GPU.
+expect 0 mneme ls db --json
+for kernel in "fill(int*, int, int)" "add_one(int*, int)" "reverse(int*)" triple; do contains out "$kernel"; done
+expect 0 mneme show db triple
+contains out "compiled for  amdgcn gfx90a"
+for kernel in fill add_one reverse triple; do
+  expect 0 mneme replay db "$kernel" --device cpu
+  [ "$(json out 'd["result"]["verified"]')" = True ] || fail "the replay of $kernel is not verified"
+done
+expect 0 mneme replay db triple --compile-only --arch gfx90a
+[ "$(json out 'd["result"]["reg_usage"] > 0')" = True ] || fail "code for gfx90a has registers"
+
+# One source, two vendors.
+cp "$programs/vendor.h" "$programs/both_vendors.cu" .
+compile both_vendors.cu both_cuda -w
+$cxx -w -O2 -std=c++17 $(mneme config --hip cxxflags) -x hip both_vendors.cu -x none -o both_hip $(mneme config --hip ldflags)
+# A recorder without the CPU device leaves the program to its own runtime.
+MNEME_INTERPOSERS=$MNEME_PREFIX/lib/libmneme_record.so ./both_hip >out 2>err || true
+contains err "both_hip is not recorded: ./both_hip calls the HIP runtime, whose launches are recorded on the CPU device alone: --device cpu"
+for vendor in cuda hip; do
+  expect 0 mneme record -rdb "db-$vendor" --device cpu -- "./both_$vendor"
+  contains out "20864.0 246896.0: ${vendor}Success"
+  for kernel in weigh sum; do mneme show --json "db-$vendor" $kernel >"$vendor-$kernel.json"; done
+done
+cat >compare.py <<'PYTHON'
+import json, sys
+def same(value):
+    """Without what is the target's or the code's: types of pointers and the alignment of variables are in docs/guide/hip.md."""
+    if isinstance(value, dict):
+        left_out = ("arch", "target", "static_hash", "images", "ir", "recorded_at", "alignment")
+        return {key: same(each) for key, each in value.items() if key not in left_out}
+    if isinstance(value, list):
+        return [same(each) for each in value]
+    return "ptr" if value == "ptr addrspace(1)" else value
+for kernel in ("weigh", "sum"):
+    cuda, hip = (json.load(open(f"{vendor}-{kernel}.json")) for vendor in ("cuda", "hip"))
+    assert (cuda["target"], hip["target"]) == ("nvptx", "amdgcn"), kernel
+    assert same(cuda) == same(hip), f"{kernel}: {same(cuda)} is not {same(hip)}"
+PYTHON
+python3 compare.py || fail "the recordings of one source differ"
