@@ -23,8 +23,9 @@ Result<Path> find_program(const std::string& name);
 // built for another version. io, not_found: it cannot be read.
 Status check_recordable(const Path& program);
 
-// The vendor's runtime that a recordable program calls, itself or in a shared library that it is linked with: "CUDA", "HIP". Empty:
-// none that can be told before it runs. Fails as check_recordable() does where a file cannot be read or is of another version.
+// The vendor's runtime that a recordable program calls, itself or in a shared library that it is linked with: "CUDA", "HIP".
+// Empty: none that can be told before it runs. Fails as check_recordable() does where a file cannot be read or is of another
+// version.
 Result<std::string_view> runtime_of_program(const Path& program);
 
 // What a program's kernels are recorded through.

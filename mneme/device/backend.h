@@ -95,6 +95,7 @@ bool runs_programs_of(const Backend& backend, std::string_view runtime);
 
 // What "auto" stands for on this machine, for programs that call this runtime: the first row for users that gives the proof.
 // unavailable, with the reason of each row: none does. Only tests give another `table`.
-Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table = backends(), std::string_view runtime = {});
+Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table = backends(),
+                                             std::string_view runtime = {});
 
 }  // namespace mneme

@@ -30,19 +30,20 @@ bool to_channels(hipArray_Format format, unsigned count, cudaChannelFormatDesc& 
 hipError_t create(Table& table, hipArray** array, const HIP_ARRAY_DESCRIPTOR* what) {
   cudaChannelFormatDesc channels{};
   if (!array || !what || !to_channels(what->Format, what->NumChannels, channels)) return hipErrorInvalidValue;
-  return to_hip(MNEME_CUDA(table, cudaMallocArray)(reinterpret_cast<cudaArray_t*>(array), &channels, what->Width, what->Height, 0));
+  return to_hip(
+      MNEME_CUDA(table, cudaMallocArray)(reinterpret_cast<cudaArray_t*>(array), &channels, what->Width, what->Height, 0));
 }
 hipError_t create_3d(Table& table, hipArray** array, const HIP_ARRAY3D_DESCRIPTOR* what) {
   cudaChannelFormatDesc channels{};
   if (!array || !what || !to_channels(what->Format, what->NumChannels, channels)) return hipErrorInvalidValue;
   return to_hip(MNEME_CUDA(table, cudaMalloc3DArray)(reinterpret_cast<cudaArray_t*>(array), &channels,
-                                                   {what->Width, what->Height, what->Depth}, what->Flags));
+                                                     {what->Width, what->Height, what->Depth}, what->Flags));
 }
 hipError_t create_mipmapped(Table& table, hipMipmappedArray_t* array, HIP_ARRAY3D_DESCRIPTOR* what, unsigned levels) {
   cudaChannelFormatDesc channels{};
   if (!array || !what || !to_channels(what->Format, what->NumChannels, channels)) return hipErrorInvalidValue;
   return to_hip(MNEME_CUDA(table, cudaMallocMipmappedArray)(reinterpret_cast<cudaMipmappedArray_t*>(array), &channels,
-                                                          {what->Width, what->Height, what->Depth}, levels, what->Flags));
+                                                            {what->Width, what->Height, what->Depth}, levels, what->Flags));
 }
 
 // One end of a copy that the driver's structures describe.
@@ -87,9 +88,11 @@ struct DescribedCopy {
 // Widths are counted in elements where an array takes part, else in bytes.
 hipError_t to_parameters(Table& table, const DescribedCopy& copy, cudaMemcpy3DParms& out) {
   size_t element = 1;
-  if (hipError_t code = set_end(table, copy.from, copy.row_bytes, out.srcArray, out.srcPos, out.srcPtr, element); code != hipSuccess)
+  if (hipError_t code = set_end(table, copy.from, copy.row_bytes, out.srcArray, out.srcPos, out.srcPtr, element);
+      code != hipSuccess)
     return code;
-  if (hipError_t code = set_end(table, copy.to, copy.row_bytes, out.dstArray, out.dstPos, out.dstPtr, element); code != hipSuccess)
+  if (hipError_t code = set_end(table, copy.to, copy.row_bytes, out.dstArray, out.dstPos, out.dstPtr, element);
+      code != hipSuccess)
     return code;
   if (copy.row_bytes % element != 0) return hipErrorInvalidValue;
   out.extent = {copy.row_bytes / element, copy.height, copy.depth};
@@ -98,16 +101,16 @@ hipError_t to_parameters(Table& table, const DescribedCopy& copy, cudaMemcpy3DPa
 }
 
 DescribedCopy read(const hip_Memcpy2D& from) {
-  return {.from = {from.srcMemoryType, const_cast<void*>(from.srcHost), from.srcDevice, from.srcArray, from.srcXInBytes, from.srcY, 0,
-                   from.srcPitch, from.srcY + from.Height},
+  return {.from = {from.srcMemoryType, const_cast<void*>(from.srcHost), from.srcDevice, from.srcArray, from.srcXInBytes,
+                   from.srcY, 0, from.srcPitch, from.srcY + from.Height},
           .to = {from.dstMemoryType, from.dstHost, from.dstDevice, from.dstArray, from.dstXInBytes, from.dstY, 0, from.dstPitch,
                  from.dstY + from.Height},
           .row_bytes = from.WidthInBytes,
           .height = from.Height};
 }
 DescribedCopy read(const HIP_MEMCPY3D& from) {
-  return {.from = {from.srcMemoryType, const_cast<void*>(from.srcHost), from.srcDevice, from.srcArray, from.srcXInBytes, from.srcY,
-                   from.srcZ, from.srcPitch, from.srcHeight != 0 ? from.srcHeight : from.srcY + from.Height},
+  return {.from = {from.srcMemoryType, const_cast<void*>(from.srcHost), from.srcDevice, from.srcArray, from.srcXInBytes,
+                   from.srcY, from.srcZ, from.srcPitch, from.srcHeight != 0 ? from.srcHeight : from.srcY + from.Height},
           .to = {from.dstMemoryType, from.dstHost, from.dstDevice, from.dstArray, from.dstXInBytes, from.dstY, from.dstZ,
                  from.dstPitch, from.dstHeight != 0 ? from.dstHeight : from.dstY + from.Height},
           .row_bytes = from.WidthInBytes,
@@ -131,20 +134,23 @@ hipError_t copy_described_async(Table& table, const Described* copy, hipStream_t
 }
 
 hipError_t copy_to_host(Table& table, void* to, hipArray* from, size_t offset, size_t bytes) {
-  return to_hip(MNEME_CUDA(table, cudaMemcpyFromArray)(to, std::bit_cast<cudaArray_t>(from), offset, 0, bytes, cudaMemcpyDeviceToHost));
+  return to_hip(
+      MNEME_CUDA(table, cudaMemcpyFromArray)(to, std::bit_cast<cudaArray_t>(from), offset, 0, bytes, cudaMemcpyDeviceToHost));
 }
 hipError_t copy_from_host(Table& table, hipArray* to, size_t offset, const void* from, size_t bytes) {
-  return to_hip(MNEME_CUDA(table, cudaMemcpyToArray)(std::bit_cast<cudaArray_t>(to), offset, 0, from, bytes, cudaMemcpyHostToDevice));
+  return to_hip(
+      MNEME_CUDA(table, cudaMemcpyToArray)(std::bit_cast<cudaArray_t>(to), offset, 0, from, bytes, cudaMemcpyHostToDevice));
 }
 
 using Rows = HookList<
-    MNEME_ROW(hipMallocArray, cudaMallocArray), MNEME_ROW(hipMalloc3DArray, cudaMalloc3DArray), MNEME_ROW(hipFreeArray, cudaFreeArray),
-    MNEME_ROW(hipArrayDestroy, cudaFreeArray), MNEME_ROW(hipMallocMipmappedArray, cudaMallocMipmappedArray),
-    MNEME_ROW(hipFreeMipmappedArray, cudaFreeMipmappedArray), MNEME_ROW(hipMipmappedArrayDestroy, cudaFreeMipmappedArray),
-    MNEME_ROW(hipGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel), MNEME_ROW(hipMipmappedArrayGetLevel, cudaGetMipmappedArrayLevel),
-    MNEME_ROW(hipGetChannelDesc, cudaGetChannelDesc), MNEME_ROW(hipMemcpy2DToArray, cudaMemcpy2DToArray),
-    MNEME_ROW_SPT(hipMemcpy2DToArray, cudaMemcpy2DToArray, ptds), MNEME_ROW(hipMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync),
-    MNEME_ROW(hipMemcpy2DFromArray, cudaMemcpy2DFromArray), MNEME_ROW_SPT(hipMemcpy2DFromArray, cudaMemcpy2DFromArray, ptds),
+    MNEME_ROW(hipMallocArray, cudaMallocArray), MNEME_ROW(hipMalloc3DArray, cudaMalloc3DArray),
+    MNEME_ROW(hipFreeArray, cudaFreeArray), MNEME_ROW(hipArrayDestroy, cudaFreeArray),
+    MNEME_ROW(hipMallocMipmappedArray, cudaMallocMipmappedArray), MNEME_ROW(hipFreeMipmappedArray, cudaFreeMipmappedArray),
+    MNEME_ROW(hipMipmappedArrayDestroy, cudaFreeMipmappedArray), MNEME_ROW(hipGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel),
+    MNEME_ROW(hipMipmappedArrayGetLevel, cudaGetMipmappedArrayLevel), MNEME_ROW(hipGetChannelDesc, cudaGetChannelDesc),
+    MNEME_ROW(hipMemcpy2DToArray, cudaMemcpy2DToArray), MNEME_ROW_SPT(hipMemcpy2DToArray, cudaMemcpy2DToArray, ptds),
+    MNEME_ROW(hipMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync), MNEME_ROW(hipMemcpy2DFromArray, cudaMemcpy2DFromArray),
+    MNEME_ROW_SPT(hipMemcpy2DFromArray, cudaMemcpy2DFromArray, ptds),
     MNEME_ROW(hipMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync), MNEME_ROW(hipMemcpyToArray, cudaMemcpyToArray),
     MNEME_ROW(hipMemcpyFromArray, cudaMemcpyFromArray), MNEME_OWN(hipArrayCreate, create), MNEME_OWN(hipArray3DCreate, create_3d),
     MNEME_OWN(hipMipmappedArrayCreate, create_mipmapped), MNEME_OWN(hipMemcpyAtoH, copy_to_host),

@@ -50,17 +50,17 @@ hipError_t get_version(Table&, hipCtx_t given, int* version) {
 hipError_t enable_peer(Table&, hipCtx_t, unsigned) { return hipErrorInvalidDevice; }
 hipError_t disable_peer(Table&, hipCtx_t) { return hipErrorPeerAccessNotEnabled; }
 
-using Rows = HookList<
-    MNEME_OWN(hipCtxCreate, create), MNEME_OWN(hipCtxDestroy, take), MNEME_OWN(hipCtxPushCurrent, take),
-    MNEME_OWN(hipCtxSetCurrent, take), MNEME_OWN(hipCtxPopCurrent, get), MNEME_OWN(hipCtxGetCurrent, get),
-    MNEME_OWN(hipCtxGetDevice, get_device), MNEME_OWN(hipDevicePrimaryCtxGetState, get_state),
-    MNEME_OWN(hipDevicePrimaryCtxRetain, retain), MNEME_OWN(hipDevicePrimaryCtxRelease, release),
-    MNEME_OWN(hipDevicePrimaryCtxSetFlags, set_flags), MNEME_OWN(hipDevicePrimaryCtxReset, reset),
-    MNEME_OWN(hipCtxGetApiVersion, get_version), MNEME_OWN(hipCtxEnablePeerAccess, enable_peer),
-    MNEME_OWN(hipCtxDisablePeerAccess, disable_peer), MNEME_ROW(hipCtxSynchronize, cudaDeviceSynchronize),
-    MNEME_ROW(hipCtxGetFlags, cudaGetDeviceFlags), MNEME_ROW(hipCtxGetCacheConfig, cudaDeviceGetCacheConfig),
-    MNEME_ROW(hipCtxSetCacheConfig, cudaDeviceSetCacheConfig), MNEME_ROW(hipCtxGetSharedMemConfig, cudaDeviceGetSharedMemConfig),
-    MNEME_ROW(hipCtxSetSharedMemConfig, cudaDeviceSetSharedMemConfig)>;
+using Rows = HookList<MNEME_OWN(hipCtxCreate, create), MNEME_OWN(hipCtxDestroy, take), MNEME_OWN(hipCtxPushCurrent, take),
+                      MNEME_OWN(hipCtxSetCurrent, take), MNEME_OWN(hipCtxPopCurrent, get), MNEME_OWN(hipCtxGetCurrent, get),
+                      MNEME_OWN(hipCtxGetDevice, get_device), MNEME_OWN(hipDevicePrimaryCtxGetState, get_state),
+                      MNEME_OWN(hipDevicePrimaryCtxRetain, retain), MNEME_OWN(hipDevicePrimaryCtxRelease, release),
+                      MNEME_OWN(hipDevicePrimaryCtxSetFlags, set_flags), MNEME_OWN(hipDevicePrimaryCtxReset, reset),
+                      MNEME_OWN(hipCtxGetApiVersion, get_version), MNEME_OWN(hipCtxEnablePeerAccess, enable_peer),
+                      MNEME_OWN(hipCtxDisablePeerAccess, disable_peer), MNEME_ROW(hipCtxSynchronize, cudaDeviceSynchronize),
+                      MNEME_ROW(hipCtxGetFlags, cudaGetDeviceFlags), MNEME_ROW(hipCtxGetCacheConfig, cudaDeviceGetCacheConfig),
+                      MNEME_ROW(hipCtxSetCacheConfig, cudaDeviceSetCacheConfig),
+                      MNEME_ROW(hipCtxGetSharedMemConfig, cudaDeviceGetSharedMemConfig),
+                      MNEME_ROW(hipCtxSetSharedMemConfig, cudaDeviceSetSharedMemConfig)>;
 
 }  // namespace
 

@@ -21,8 +21,7 @@ hipError_t copy_async(Table& table, void* to, void* from, size_t size, hipStream
 }
 
 hipError_t copy_with_stream(Table& table, void* to, const void* from, size_t size, hipMemcpyKind kind, hipStream_t stream) {
-  cudaError_t code =
-      MNEME_CUDA(table, cudaMemcpyAsync)(to, from, size, std::bit_cast<cudaMemcpyKind>(kind), to_stream(stream));
+  cudaError_t code = MNEME_CUDA(table, cudaMemcpyAsync)(to, from, size, std::bit_cast<cudaMemcpyKind>(kind), to_stream(stream));
   if (code == cudaSuccess) code = MNEME_CUDA(table, cudaStreamSynchronize)(to_stream(stream));
   return to_hip(code);
 }
@@ -82,7 +81,7 @@ hipError_t fill_elements_async(Table& table, hipDeviceptr_t to, Element value, s
     return hipErrorStreamCaptureUnsupported;
   return fill(value, count, [&](size_t offset, const void* from, size_t bytes) {
     cudaError_t code = MNEME_CUDA(table, cudaMemcpyAsync)(static_cast<std::byte*>(to) + offset, from, bytes,
-                                                        cudaMemcpyHostToDevice, to_stream(stream));
+                                                          cudaMemcpyHostToDevice, to_stream(stream));
     return code == cudaSuccess ? MNEME_CUDA(table, cudaStreamSynchronize)(to_stream(stream)) : code;
   });
 }
@@ -93,8 +92,8 @@ using Rows = HookList<
     MNEME_ROW(hipMemcpyPeerAsync, cudaMemcpyPeerAsync), MNEME_ROW(hipMemcpy2D, cudaMemcpy2D),
     MNEME_ROW_SPT(hipMemcpy2D, cudaMemcpy2D, ptds), MNEME_ROW(hipMemcpy2DAsync, cudaMemcpy2DAsync),
     MNEME_ROW(hipMemcpy3D, cudaMemcpy3D), MNEME_ROW_SPT(hipMemcpy3D, cudaMemcpy3D, ptds),
-    MNEME_ROW(hipMemcpy3DAsync, cudaMemcpy3DAsync), MNEME_ROW(hipMemset, cudaMemset),
-    MNEME_ROW_SPT(hipMemset, cudaMemset, ptds), MNEME_ROW(hipMemsetAsync, cudaMemsetAsync), MNEME_ROW(hipMemset2D, cudaMemset2D),
+    MNEME_ROW(hipMemcpy3DAsync, cudaMemcpy3DAsync), MNEME_ROW(hipMemset, cudaMemset), MNEME_ROW_SPT(hipMemset, cudaMemset, ptds),
+    MNEME_ROW(hipMemsetAsync, cudaMemsetAsync), MNEME_ROW(hipMemset2D, cudaMemset2D),
     MNEME_ROW_SPT(hipMemset2D, cudaMemset2D, ptds), MNEME_ROW(hipMemset2DAsync, cudaMemset2DAsync),
     MNEME_ROW(hipMemset3D, cudaMemset3D), MNEME_ROW_SPT(hipMemset3D, cudaMemset3D, ptds),
     MNEME_ROW(hipMemset3DAsync, cudaMemset3DAsync), MNEME_OWN(hipMemcpyWithStream, copy_with_stream),

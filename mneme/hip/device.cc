@@ -1,4 +1,5 @@
-// The device: the one that CUDA's slots have, which says that it is an AMD GPU of the architecture that the program was compiled for.
+// The device: the one that CUDA's slots have, which says that it is an AMD GPU of the architecture that the program was compiled
+// for.
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -21,7 +22,9 @@ ArchitectureVersion version_of(std::string_view architecture) {
   if (!architecture.starts_with("gfx") || architecture.size() < 6) return {};
   const std::string_view digits = architecture.substr(3);
   ArchitectureVersion version;
-  const auto read = [](std::string_view text, int base, int& out) { std::from_chars(text.data(), text.data() + text.size(), out, base); };
+  const auto read = [](std::string_view text, int base, int& out) {
+    std::from_chars(text.data(), text.data() + text.size(), out, base);
+  };
   read(digits.substr(0, digits.size() - 2), 10, version.major);
   read(digits.substr(digits.size() - 2, 1), 16, version.minor);
   read(digits.substr(digits.size() - 1), 16, version.stepping);
@@ -288,11 +291,11 @@ hipError_t get_version(Table&, int* version) {
 }
 
 using Rows = HookList<
-    MNEME_ROW(hipGetDeviceCount, cudaGetDeviceCount), MNEME_ROW(hipGetDevice, cudaGetDevice), MNEME_ROW(hipSetDevice, cudaSetDevice),
-    MNEME_ROW(hipDeviceSynchronize, cudaDeviceSynchronize), MNEME_ROW(hipDeviceReset, cudaDeviceReset),
-    MNEME_ROW(hipDeviceGetLimit, cudaDeviceGetLimit), MNEME_ROW(hipGetDeviceFlags, cudaGetDeviceFlags),
-    MNEME_ROW(hipSetDeviceFlags, cudaSetDeviceFlags), MNEME_ROW(hipDeviceGetCacheConfig, cudaDeviceGetCacheConfig),
-    MNEME_ROW(hipDeviceSetCacheConfig, cudaDeviceSetCacheConfig),
+    MNEME_ROW(hipGetDeviceCount, cudaGetDeviceCount), MNEME_ROW(hipGetDevice, cudaGetDevice),
+    MNEME_ROW(hipSetDevice, cudaSetDevice), MNEME_ROW(hipDeviceSynchronize, cudaDeviceSynchronize),
+    MNEME_ROW(hipDeviceReset, cudaDeviceReset), MNEME_ROW(hipDeviceGetLimit, cudaDeviceGetLimit),
+    MNEME_ROW(hipGetDeviceFlags, cudaGetDeviceFlags), MNEME_ROW(hipSetDeviceFlags, cudaSetDeviceFlags),
+    MNEME_ROW(hipDeviceGetCacheConfig, cudaDeviceGetCacheConfig), MNEME_ROW(hipDeviceSetCacheConfig, cudaDeviceSetCacheConfig),
     MNEME_ROW(hipDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig),
     MNEME_ROW(hipDeviceSetSharedMemConfig, cudaDeviceSetSharedMemConfig),
     MNEME_ROW(hipDeviceGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange),

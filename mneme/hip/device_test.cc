@@ -12,8 +12,8 @@ namespace {
 class ProgramFor {
  public:
   explicit ProgramFor(const std::string& target)
-      : bundle_(testing::make_bundle({{"host-x86_64-unknown-linux-gnu-", {}},
-                                      {"hipv4-amdgcn-amd-amdhsa--" + target, testing::make_code_object({})}})),
+      : bundle_(testing::make_bundle(
+            {{"host-x86_64-unknown-linux-gnu-", {}}, {"hipv4-amdgcn-amd-amdhsa--" + target, testing::make_code_object({})}})),
         wrapper_(wrap_bundle(bundle_)) {
     program_code().add_image(&handle_, 0, &wrapper_);
   }

@@ -10,7 +10,7 @@ thread_local hipError_t last_error = hipSuccess;
 // HIP has given most of its errors the number that CUDA's has. Others of CUDA's become what is nearest to them.
 constexpr bool has_same_number(cudaError_t code) {
   switch (code) {
-#define MNEME_SAME(cuda, hip)                                  \
+#define MNEME_SAME(cuda, hip)                                     \
   static_assert(static_cast<int>(cuda) == static_cast<int>(hip)); \
   case cuda: return true;
     MNEME_SAME(cudaSuccess, hipSuccess)

@@ -29,7 +29,8 @@ hipError_t active_blocks(Table& table, int* blocks, const void* function, int th
   return to_hip(MNEME_CUDA(table, cudaOccupancyMaxActiveBlocksPerMultiprocessor)(blocks, function, threads, shared));
 }
 hipError_t active_blocks_with_flags(Table& table, int* blocks, const void* function, int threads, size_t shared, unsigned flags) {
-  return to_hip(MNEME_CUDA(table, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(blocks, function, threads, shared, flags));
+  return to_hip(
+      MNEME_CUDA(table, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(blocks, function, threads, shared, flags));
 }
 hipError_t active_blocks_of_module(Table& table, int* blocks, hipFunction_t function, int threads, size_t shared) {
   return active_blocks(table, blocks, function, threads, shared);
@@ -39,8 +40,8 @@ hipError_t active_blocks_of_module_with_flags(Table& table, int* blocks, hipFunc
   return active_blocks_with_flags(table, blocks, function, threads, shared, flags);
 }
 
-// The block, in steps of a wavefront, with which most threads of a multiprocessor are busy; of several the largest. CUDA's runtime
-// leaves this to its header.
+// The block, in steps of a wavefront, with which most threads of a multiprocessor are busy; of several the largest. CUDA's
+// runtime leaves this to its header.
 hipError_t potential_block_size(Table& table, int* grid, int* block, const void* function, size_t shared, int limit) {
   if (!grid || !block) return hipErrorInvalidValue;
   int device = 0, warp = 0, multiprocessors = 0;
@@ -84,18 +85,19 @@ const char* name_of(Table& table, const void* function) {
 const char* name_of_function(Table& table, hipFunction_t function) { return name_of(table, function); }
 const char* name_of_host_function(Table& table, const void* function, hipStream_t) { return name_of(table, function); }
 
-using Rows = HookList<
-    MNEME_ROW(hipFuncGetAttributes, cudaFuncGetAttributes), MNEME_OWN(hipFuncGetAttribute, get_attribute),
-    MNEME_ROW(hipFuncSetAttribute, cudaFuncSetAttribute), MNEME_ROW(hipFuncSetCacheConfig, cudaFuncSetCacheConfig),
-    MNEME_ROW(hipFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig),
-    MNEME_OWN(hipOccupancyMaxActiveBlocksPerMultiprocessor, active_blocks),
-    MNEME_OWN(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, active_blocks_with_flags),
-    MNEME_OWN(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, active_blocks_of_module),
-    MNEME_OWN(hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, active_blocks_of_module_with_flags),
-    MNEME_OWN(hipOccupancyMaxPotentialBlockSize, potential_block_size),
-    MNEME_OWN(hipModuleOccupancyMaxPotentialBlockSize, potential_block_size_of_module),
-    MNEME_OWN(hipModuleOccupancyMaxPotentialBlockSizeWithFlags, potential_block_size_of_module_with_flags),
-    Hook<MNEME_CALL_hipKernelNameRef, &name_of_function>, Hook<MNEME_CALL_hipKernelNameRefByPtr, &name_of_host_function>>;
+using Rows =
+    HookList<MNEME_ROW(hipFuncGetAttributes, cudaFuncGetAttributes), MNEME_OWN(hipFuncGetAttribute, get_attribute),
+             MNEME_ROW(hipFuncSetAttribute, cudaFuncSetAttribute), MNEME_ROW(hipFuncSetCacheConfig, cudaFuncSetCacheConfig),
+             MNEME_ROW(hipFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig),
+             MNEME_OWN(hipOccupancyMaxActiveBlocksPerMultiprocessor, active_blocks),
+             MNEME_OWN(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, active_blocks_with_flags),
+             MNEME_OWN(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, active_blocks_of_module),
+             MNEME_OWN(hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, active_blocks_of_module_with_flags),
+             MNEME_OWN(hipOccupancyMaxPotentialBlockSize, potential_block_size),
+             MNEME_OWN(hipModuleOccupancyMaxPotentialBlockSize, potential_block_size_of_module),
+             MNEME_OWN(hipModuleOccupancyMaxPotentialBlockSizeWithFlags, potential_block_size_of_module_with_flags),
+             Hook<MNEME_CALL_hipKernelNameRef, &name_of_function>,
+             Hook<MNEME_CALL_hipKernelNameRefByPtr, &name_of_host_function>>;
 
 }  // namespace
 

@@ -15,7 +15,8 @@ cudaGraphNode_t* to_nodes(hipGraphNode_t* nodes) { return reinterpret_cast<cudaG
 hipError_t add_dependencies(Table& table, hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, size_t count) {
   return to_hip(MNEME_CUDA(table, cudaGraphAddDependencies)(to_graph(graph), to_nodes(from), to_nodes(to), nullptr, count));
 }
-hipError_t remove_dependencies(Table& table, hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, size_t count) {
+hipError_t remove_dependencies(Table& table, hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to,
+                               size_t count) {
   return to_hip(MNEME_CUDA(table, cudaGraphRemoveDependencies)(to_graph(graph), to_nodes(from), to_nodes(to), nullptr, count));
 }
 hipError_t get_edges(Table& table, hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, size_t* count) {
@@ -41,19 +42,18 @@ hipError_t instantiate(Table& table, hipGraphExec_t* out, hipGraph_t graph, hipG
 
 hipError_t update(Table& table, hipGraphExec_t graph, hipGraph_t from, hipGraphNode_t* failed, hipGraphExecUpdateResult* result) {
   cudaGraphExecUpdateResultInfo found{};
-  const cudaError_t code =
-      MNEME_CUDA(table, cudaGraphExecUpdate)(std::bit_cast<cudaGraphExec_t>(graph), to_graph(from), &found);
+  const cudaError_t code = MNEME_CUDA(table, cudaGraphExecUpdate)(std::bit_cast<cudaGraphExec_t>(graph), to_graph(from), &found);
   if (failed) *failed = std::bit_cast<hipGraphNode_t>(found.errorNode);
   if (result)
-    *result = found.result > cudaGraphExecUpdateErrorUnsupportedFunctionChange ? hipGraphExecUpdateError
-                                                                               : static_cast<hipGraphExecUpdateResult>(found.result);
+    *result = found.result > cudaGraphExecUpdateErrorUnsupportedFunctionChange
+                  ? hipGraphExecUpdateError
+                  : static_cast<hipGraphExecUpdateResult>(found.result);
   return to_hip(code);
 }
 
 hipError_t launch(Table& table, hipGraphExec_t graph, hipStream_t stream) {
   if (hipError_t result = set_managed_pointers(); result != hipSuccess) return result;
-  return to_hip(
-      MNEME_CUDA(table, cudaGraphLaunch)(std::bit_cast<cudaGraphExec_t>(graph), std::bit_cast<cudaStream_t>(stream)));
+  return to_hip(MNEME_CUDA(table, cudaGraphLaunch)(std::bit_cast<cudaGraphExec_t>(graph), std::bit_cast<cudaStream_t>(stream)));
 }
 
 hipError_t get_type(Table& table, hipGraphNode_t node, hipGraphNodeType* type) {
@@ -66,8 +66,8 @@ hipError_t get_type(Table& table, hipGraphNode_t node, hipGraphNodeType* type) {
 
 hipError_t set_copy_of_exec(Table& table, hipGraphExec_t graph, hipGraphNode_t node, hipMemcpy3DParms* copy) {
   return to_hip(MNEME_CUDA(table, cudaGraphExecMemcpyNodeSetParams)(std::bit_cast<cudaGraphExec_t>(graph),
-                                                                  std::bit_cast<cudaGraphNode_t>(node),
-                                                                  reinterpret_cast<const cudaMemcpy3DParms*>(copy)));
+                                                                    std::bit_cast<cudaGraphNode_t>(node),
+                                                                    reinterpret_cast<const cudaMemcpy3DParms*>(copy)));
 }
 
 #define MNEME_SAME_NAME(function) MNEME_ROW(hip##function, cuda##function)
@@ -77,12 +77,12 @@ using Rows = HookList<
     MNEME_SAME_NAME(GraphNodeFindInClone), MNEME_SAME_NAME(GraphExecDestroy), MNEME_SAME_NAME(GraphAddKernelNode),
     MNEME_SAME_NAME(GraphKernelNodeGetParams), MNEME_SAME_NAME(GraphKernelNodeSetParams),
     MNEME_SAME_NAME(GraphExecKernelNodeSetParams), MNEME_SAME_NAME(GraphAddMemcpyNode), MNEME_SAME_NAME(GraphMemcpyNodeGetParams),
-    MNEME_SAME_NAME(GraphMemcpyNodeSetParams), MNEME_SAME_NAME(GraphAddMemcpyNode1D),
-    MNEME_SAME_NAME(GraphMemcpyNodeSetParams1D), MNEME_SAME_NAME(GraphExecMemcpyNodeSetParams1D),
-    MNEME_SAME_NAME(GraphAddMemcpyNodeFromSymbol), MNEME_SAME_NAME(GraphMemcpyNodeSetParamsFromSymbol),
-    MNEME_SAME_NAME(GraphExecMemcpyNodeSetParamsFromSymbol), MNEME_SAME_NAME(GraphAddMemcpyNodeToSymbol),
-    MNEME_SAME_NAME(GraphMemcpyNodeSetParamsToSymbol), MNEME_SAME_NAME(GraphExecMemcpyNodeSetParamsToSymbol),
-    MNEME_SAME_NAME(GraphAddMemsetNode), MNEME_SAME_NAME(GraphMemsetNodeGetParams), MNEME_SAME_NAME(GraphMemsetNodeSetParams),
+    MNEME_SAME_NAME(GraphMemcpyNodeSetParams), MNEME_SAME_NAME(GraphAddMemcpyNode1D), MNEME_SAME_NAME(GraphMemcpyNodeSetParams1D),
+    MNEME_SAME_NAME(GraphExecMemcpyNodeSetParams1D), MNEME_SAME_NAME(GraphAddMemcpyNodeFromSymbol),
+    MNEME_SAME_NAME(GraphMemcpyNodeSetParamsFromSymbol), MNEME_SAME_NAME(GraphExecMemcpyNodeSetParamsFromSymbol),
+    MNEME_SAME_NAME(GraphAddMemcpyNodeToSymbol), MNEME_SAME_NAME(GraphMemcpyNodeSetParamsToSymbol),
+    MNEME_SAME_NAME(GraphExecMemcpyNodeSetParamsToSymbol), MNEME_SAME_NAME(GraphAddMemsetNode),
+    MNEME_SAME_NAME(GraphMemsetNodeGetParams), MNEME_SAME_NAME(GraphMemsetNodeSetParams),
     MNEME_SAME_NAME(GraphExecMemsetNodeSetParams), MNEME_SAME_NAME(GraphAddHostNode), MNEME_SAME_NAME(GraphHostNodeGetParams),
     MNEME_SAME_NAME(GraphHostNodeSetParams), MNEME_SAME_NAME(GraphExecHostNodeSetParams), MNEME_SAME_NAME(GraphAddChildGraphNode),
     MNEME_SAME_NAME(GraphChildGraphNodeGetGraph), MNEME_SAME_NAME(GraphExecChildGraphNodeSetParams),

@@ -1,5 +1,5 @@
-// The headers of both vendors' runtimes, which otherwise exclude each other: HIP's dim3 is hip_dim3 here, and what regards device code
-// is left out.
+// The headers of both vendors' runtimes, which otherwise exclude each other: HIP's dim3 is hip_dim3 here, and what regards device
+// code is left out.
 #pragma once
 
 #include <cuda_profiler_api.h>
@@ -29,8 +29,8 @@ extern "C" {
 void** __hipRegisterFatBinary(const void* wrapper);
 void __hipRegisterFunction(void** handle, const void* host_function, char* device_function, const char* device_name,
                            unsigned thread_limit, void* tid, void* bid, void* block, void* grid, int* warp_size);
-void __hipRegisterVar(void** handle, void* host_variable, char* device_address, const char* device_name, int external, size_t size,
-                      int constant, int global);
+void __hipRegisterVar(void** handle, void* host_variable, char* device_address, const char* device_name, int external,
+                      size_t size, int constant, int global);
 void __hipRegisterManagedVar(void** handle, void** host_pointer, void* initial_value, const char* device_name, size_t size,
                              unsigned alignment);
 void __hipRegisterSurface(void** handle, void* host_variable, char* device_variable, const char* device_name, int type,

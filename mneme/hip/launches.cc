@@ -39,11 +39,11 @@ hipError_t launch(Table& table, const Launch& what) {
   };
   if (what.shared > kSharedWithoutOptIn)
     (void)MNEME_CUDA(table, cudaFuncSetAttribute)(what.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                static_cast<int>(what.shared));
+                                                  static_cast<int>(what.shared));
   cudaError_t code = record(what.start);
   if (code == cudaSuccess)
-    code = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.cuda(kSlot))(what.function, what.grid, what.block, what.arguments,
-                                                                             what.shared, what.stream);
+    code = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.cuda(kSlot))(what.function, what.grid, what.block,
+                                                                              what.arguments, what.shared, what.stream);
   if (code == cudaSuccess) code = record(what.stop);
   return to_hip(code);
 }
@@ -96,8 +96,8 @@ hipError_t push_configuration(Table& table, hip_dim3 grid, hip_dim3 block, size_
 }
 
 hipError_t pop_configuration(Table& table, hip_dim3* grid, hip_dim3* block, size_t* shared, hipStream_t* stream) {
-  return to_hip(MNEME_CUDA(table, __cudaPopCallConfiguration)(reinterpret_cast<dim3*>(grid), reinterpret_cast<dim3*>(block), shared,
-                                                            stream));
+  return to_hip(MNEME_CUDA(table, __cudaPopCallConfiguration)(reinterpret_cast<dim3*>(grid), reinterpret_cast<dim3*>(block),
+                                                              shared, stream));
 }
 
 // Pointers to each argument of a kernel in a packed buffer. Where the kernel takes more than the buffer holds: nothing.
@@ -162,8 +162,9 @@ hipError_t launch_module_threads(Table& table, hipFunction_t function, uint32_t 
   if (threads_x % block_x != 0 || threads_y % block_y != 0 || threads_z % block_z != 0) {
     static std::once_flag said;
     std::call_once(said, [] {
-      log::warning("hipExtModuleLaunchKernel with a last block that is smaller than the others is not available: it returns "
-                   "hipErrorNotSupported");
+      log::warning(
+          "hipExtModuleLaunchKernel with a last block that is smaller than the others is not available: it returns "
+          "hipErrorNotSupported");
     });
     return hipErrorNotSupported;
   }
@@ -181,8 +182,8 @@ hipError_t launch_module_threads(Table& table, hipFunction_t function, uint32_t 
 hipError_t launch_module_threads_old(Table& table, hipFunction_t function, uint32_t threads_x, uint32_t threads_y,
                                      uint32_t threads_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared,
                                      hipStream_t stream, void** arguments, void** extra, hipEvent_t start, hipEvent_t stop) {
-  return launch_module_threads(table, function, threads_x, threads_y, threads_z, block_x, block_y, block_z, shared, stream, arguments,
-                               extra, start, stop, 0);
+  return launch_module_threads(table, function, threads_x, threads_y, threads_z, block_x, block_y, block_z, shared, stream,
+                               arguments, extra, start, stop, 0);
 }
 
 // Launches in three calls, as HIP's oldest programs have them.
@@ -210,7 +211,8 @@ hipError_t launch_by_pointer(Table& table, const void* function) {
   old_launches.pop_back();
   old.launch.function = function;
   size_t bytes = old.buffer.size();
-  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, old.buffer.data(), HIP_LAUNCH_PARAM_BUFFER_SIZE, &bytes, HIP_LAUNCH_PARAM_END};
+  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, old.buffer.data(), HIP_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                   HIP_LAUNCH_PARAM_END};
   return launch_function(table, old.launch, extra);
 }
 

@@ -25,9 +25,9 @@ cudaError_t parameter_of(const void*, size_t index, size_t* offset, size_t* size
 }
 
 cudaError_t launched(const void*, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
-  calls().push_back(fmt::format("launch {}x{}x{} of {}x{}x{} with {} and {}, {} bytes, stream {}", grid.x, grid.y, grid.z, block.x,
-                                block.y, block.z, *static_cast<int*>(arguments[0]), *static_cast<double*>(arguments[1]), shared,
-                                reinterpret_cast<uintptr_t>(stream)));
+  calls().push_back(fmt::format("launch {}x{}x{} of {}x{}x{} with {} and {}, {} bytes, stream {}", grid.x, grid.y, grid.z,
+                                block.x, block.y, block.z, *static_cast<int*>(arguments[0]), *static_cast<double*>(arguments[1]),
+                                shared, reinterpret_cast<uintptr_t>(stream)));
   return cudaSuccess;
 }
 
@@ -55,12 +55,13 @@ class Launches : public ::testing::Test {
     double second = 1.5;
   } packed_;
   size_t packed_bytes_ = sizeof packed_;
-  void* extra_[5] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &packed_, HIP_LAUNCH_PARAM_BUFFER_SIZE, &packed_bytes_, HIP_LAUNCH_PARAM_END};
+  void* extra_[5] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &packed_, HIP_LAUNCH_PARAM_BUFFER_SIZE, &packed_bytes_,
+                     HIP_LAUNCH_PARAM_END};
   hipFunction_t function_ = reinterpret_cast<hipFunction_t>(this);
 };
 
-using ExtendedLaunch = hipError_t (*)(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t, hipStream_t,
-                                      void**, void**, hipEvent_t, hipEvent_t, uint32_t);
+using ExtendedLaunch = hipError_t (*)(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t,
+                                      hipStream_t, void**, void**, hipEvent_t, hipEvent_t, uint32_t);
 ExtendedLaunch extended() {
   return HIP_AS(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j, ExtendedLaunch);
 }
@@ -95,10 +96,12 @@ TEST_F(Launches, TheExtendedOneCountsThreads) {
   EXPECT_EQ(extended()(function_, 64, 4, 1, 32, 2, 1, 0, nullptr, arguments_, nullptr, nullptr, nullptr, 0), hipSuccess);
   EXPECT_THAT(calls(), ElementsAre("launch 2x2x1 of 32x2x1 with 5 and 0.5, 0 bytes, stream 0"));
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(extended()(function_, 65, 4, 1, 32, 2, 1, 0, nullptr, arguments_, nullptr, nullptr, nullptr, 0), hipErrorNotSupported);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "mneme: warning: hipExtModuleLaunchKernel with a last block that is smaller than the others is not available: it returns "
-            "hipErrorNotSupported\n");
+  EXPECT_EQ(extended()(function_, 65, 4, 1, 32, 2, 1, 0, nullptr, arguments_, nullptr, nullptr, nullptr, 0),
+            hipErrorNotSupported);
+  EXPECT_EQ(
+      ::testing::internal::GetCapturedStderr(),
+      "mneme: warning: hipExtModuleLaunchKernel with a last block that is smaller than the others is not available: it returns "
+      "hipErrorNotSupported\n");
   EXPECT_EQ(extended()(function_, 64, 4, 1, 0, 2, 1, 0, nullptr, arguments_, nullptr, nullptr, nullptr, 0),
             hipErrorInvalidConfiguration);
 }

@@ -91,7 +91,8 @@ hipError_t get_size(Table&, void* pointer, size_t* size) {
   return hipSuccess;
 }
 
-// Flags that CUDA has not: where pages lie, and what caches do with them. Memory that is coherent serves programs that ask for less.
+// Flags that CUDA has not: where pages lie, and what caches do with them. Memory that is coherent serves programs that ask for
+// less.
 constexpr unsigned kHostFlags = hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined;
 constexpr unsigned kHostFlagsOfHip = hipHostMallocNumaUser | hipHostMallocCoherent | hipHostMallocNonCoherent;
 
@@ -123,7 +124,7 @@ hipError_t allocate_async(Table& table, void** pointer, size_t size, hipStream_t
 
 hipError_t allocate_from_pool(Table& table, void** pointer, size_t size, hipMemPool_t pool, hipStream_t stream) {
   return to_hip(MNEME_CUDA(table, cudaMallocFromPoolAsync)(pointer, size, std::bit_cast<cudaMemPool_t>(pool),
-                                                         std::bit_cast<cudaStream_t>(stream)));
+                                                           std::bit_cast<cudaStream_t>(stream)));
 }
 
 // The driver's, which says how large the elements are.
@@ -146,8 +147,7 @@ hipError_t advise(Table& table, const void* pointer, size_t count, hipMemoryAdvi
 }
 
 hipError_t prefetch(Table& table, const void* pointer, size_t count, int device, hipStream_t stream) {
-  return to_hip(
-      MNEME_CUDA(table, cudaMemPrefetchAsync)(pointer, count, place(device), 0, std::bit_cast<cudaStream_t>(stream)));
+  return to_hip(MNEME_CUDA(table, cudaMemPrefetchAsync)(pointer, count, place(device), 0, std::bit_cast<cudaStream_t>(stream)));
 }
 
 hipError_t get_attributes(Table& table, hipPointerAttribute_t* attributes, const void* pointer) {
@@ -191,7 +191,8 @@ hipError_t get_attribute(Table& table, void* data, hipPointer_attribute attribut
     default: return hipErrorNotSupported;
   }
 }
-hipError_t get_some_attributes(Table& table, unsigned count, hipPointer_attribute* attributes, void** data, hipDeviceptr_t pointer) {
+hipError_t get_some_attributes(Table& table, unsigned count, hipPointer_attribute* attributes, void** data,
+                               hipDeviceptr_t pointer) {
   if (!attributes || !data) return hipErrorInvalidValue;
   for (unsigned i = 0; i < count; ++i)
     if (hipError_t result = get_attribute(table, data[i], attributes[i], pointer); result != hipSuccess) return result;

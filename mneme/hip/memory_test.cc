@@ -19,9 +19,8 @@ class MemoryOfAProgram : public ::testing::Test {
       *pitch = 512;
       return cudaSuccess;
     });
-    CUDA_IS(cudaFree, [](void* pointer) {
-      return reinterpret_cast<uintptr_t>(pointer) == 0x10000 ? cudaSuccess : cudaErrorInvalidValue;
-    });
+    CUDA_IS(cudaFree,
+            [](void* pointer) { return reinterpret_cast<uintptr_t>(pointer) == 0x10000 ? cudaSuccess : cudaErrorInvalidValue; });
   }
 };
 

@@ -31,7 +31,8 @@ void install_missing(const Table& table) {
   MNEME_HIP_CALLS(MNEME_SET_MISSING)
 #undef MNEME_SET_MISSING
   // These say what something is called, and need no device.
-  for (mneme_hip_call call : {MNEME_CALL_hipApiName, MNEME_CALL_hipGetCmdName, MNEME_CALL___hipGetPCH, MNEME_CALL_hipCreateChannelDesc})
+  for (mneme_hip_call call :
+       {MNEME_CALL_hipApiName, MNEME_CALL_hipGetCmdName, MNEME_CALL___hipGetPCH, MNEME_CALL_hipCreateChannelDesc})
     if (table.real(call)) table.abi().slots[call] = table.real(call);
 }
 

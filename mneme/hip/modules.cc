@@ -1,5 +1,5 @@
-// Modules: code objects that the program loads itself, from a file or from memory. What is loaded is registered, as the program's own
-// code is before main: its kernels by handles in the place of host functions.
+// Modules: code objects that the program loads itself, from a file or from memory. What is loaded is registered, as the program's
+// own code is before main: its kernels by handles in the place of host functions.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -58,8 +58,8 @@ void register_symbols(Table& table, Module& module, const CodeSymbols& symbols) 
   for (const std::string& name : symbols.kernels) {
     auto& kernel = module.kernels[name] = std::make_unique<Named>(Named{name});
     MNEME_CUDA(table, __cudaRegisterFunction)
-    (module.registered, reinterpret_cast<const char*>(kernel.get()), kernel->name.data(), kernel->name.c_str(), -1, nullptr, nullptr,
-     nullptr, nullptr, nullptr);
+    (module.registered, reinterpret_cast<const char*>(kernel.get()), kernel->name.data(), kernel->name.c_str(), -1, nullptr,
+     nullptr, nullptr, nullptr, nullptr);
   }
   for (const auto& [name, size] : symbols.variables) {
     auto& variable = module.variables[name] = std::make_unique<Named>(Named{name});

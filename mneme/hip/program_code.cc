@@ -63,8 +63,8 @@ hipError_t set_managed_pointers() {
   cudaError_t result = cudaSuccess;
   for (PlacedVariable& one : placed().all) {
     if (one.is_set) continue;
-    const cudaError_t code = MNEME_CUDA(*one.table, cudaMemcpyToSymbol)(one.variable.host_pointer, &one.memory, sizeof one.memory, 0,
-                                                                       cudaMemcpyHostToDevice);
+    const cudaError_t code = MNEME_CUDA(*one.table, cudaMemcpyToSymbol)(one.variable.host_pointer, &one.memory, sizeof one.memory,
+                                                                        0, cudaMemcpyHostToDevice);
     one.is_set = code == cudaSuccess;
     if (result == cudaSuccess) result = code;
   }

@@ -8,7 +8,8 @@
 
 namespace mneme::hip {
 
-// The code objects, by the handles that their registration returned. For reading only: the interposers have registries of their own.
+// The code objects, by the handles that their registration returned. For reading only: the interposers have registries of their
+// own.
 Registry& program_code();
 
 // The target of the program's first code object, "gfx90a:sramecc+:xnack-"; "gfx90a" where the program has none.
@@ -17,8 +18,8 @@ std::string program_architecture();
 // 64 for GCN and CDNA, 32 for RDNA.
 int wavefront_of(std::string_view architecture);
 
-// A managed variable is memory that the host and kernels reach by a pointer each. The host's is set at once, as main() may use it; the
-// device's when the code is loaded, which is not before the program's first launch or use of a symbol.
+// A managed variable is memory that the host and kernels reach by a pointer each. The host's is set at once, as main() may use
+// it; the device's when the code is loaded, which is not before the program's first launch or use of a symbol.
 struct ManagedVariable {
   void** handle = nullptr;
   void** host_pointer = nullptr;

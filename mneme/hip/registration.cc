@@ -47,15 +47,14 @@ hipError_t get_symbol_address(Table& table, void** address, const void* symbol) 
   return to_hip(MNEME_CUDA(table, cudaGetSymbolAddress)(address, symbol));
 }
 
-using Rows = HookList<Hook<MNEME_CALL___hipRegisterFatBinary, &register_fat_binary>,
-                      Hook<MNEME_CALL___hipUnregisterFatBinary, &unregister_fat_binary>,
-                      Hook<MNEME_CALL___hipRegisterFunction, &register_function>,
-                      Hook<MNEME_CALL___hipRegisterVar, &register_variable>,
-                      Hook<MNEME_CALL___hipRegisterManagedVar, &register_managed_variable>,
-                      Hook<MNEME_CALL___hipRegisterSurface, &register_surface>,
-                      Hook<MNEME_CALL___hipRegisterTexture, &register_texture>,
-                      MNEME_OWN(hipGetSymbolAddress, get_symbol_address),
-                      MNEME_ROW_OF(hipGetSymbolSize, cudaGetSymbolSize, hipError_t (*)(size_t*, const void*))>;
+using Rows =
+    HookList<Hook<MNEME_CALL___hipRegisterFatBinary, &register_fat_binary>,
+             Hook<MNEME_CALL___hipUnregisterFatBinary, &unregister_fat_binary>,
+             Hook<MNEME_CALL___hipRegisterFunction, &register_function>, Hook<MNEME_CALL___hipRegisterVar, &register_variable>,
+             Hook<MNEME_CALL___hipRegisterManagedVar, &register_managed_variable>,
+             Hook<MNEME_CALL___hipRegisterSurface, &register_surface>, Hook<MNEME_CALL___hipRegisterTexture, &register_texture>,
+             MNEME_OWN(hipGetSymbolAddress, get_symbol_address),
+             MNEME_ROW_OF(hipGetSymbolSize, cudaGetSymbolSize, hipError_t (*)(size_t*, const void*))>;
 
 }  // namespace
 

@@ -3,8 +3,8 @@
 //   using Rows = HookList<MNEME_ROW(hipMalloc, cudaMalloc), …>;
 //   Rows::install(table);
 //
-// The handler is made from both prototypes: each argument becomes CUDA's (values.h), the slot of CUDA's table is called, and what it
-// returns becomes HIP's. A pair of types that values.h does not know does not compile.
+// The handler is made from both prototypes: each argument becomes CUDA's (values.h), the slot of CUDA's table is called, and what
+// it returns becomes HIP's. A pair of types that values.h does not know does not compile.
 #pragma once
 
 #include <tuple>
@@ -100,8 +100,7 @@ struct Noted<kHandler> {
 #define MNEME_ROW(hip, cuda) Hook<MNEME_CALL_##hip, &Row<decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)>::call>
 // Of a function that HIP's headers overload: with its type, as hipError_t (*)(void**, const void*).
 #define MNEME_ROW_OF(hip, cuda, ...) \
-  Hook<MNEME_CALL_##hip,             \
-       &Row<decltype(static_cast<__VA_ARGS__>(&::hip)), MNEME_CALL_##cuda, decltype(&::cuda)>::call>
+  Hook<MNEME_CALL_##hip, &Row<decltype(static_cast<__VA_ARGS__>(&::hip)), MNEME_CALL_##cuda, decltype(&::cuda)>::call>
 // The variant for programs that are compiled with per-thread default streams.
 #define MNEME_ROW_SPT(hip, cuda, variant) \
   Hook<MNEME_CALL_##hip##_spt, &Row<decltype(&::hip##_spt), MNEME_CALL_##cuda##_##variant, decltype(&::cuda)>::call>

@@ -34,8 +34,8 @@ hipError_t add_callback(Table& table, hipStream_t stream, hipStreamCallback_t fu
 int get_device(Table&, hipStream_t) { return 0; }
 
 hipError_t get_capture(Table& table, hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id) {
-  return to_hip(MNEME_CUDA(table, cudaStreamGetCaptureInfo)(
-      to_stream(stream), reinterpret_cast<cudaStreamCaptureStatus*>(status), id, nullptr, nullptr, nullptr, nullptr));
+  return to_hip(MNEME_CUDA(table, cudaStreamGetCaptureInfo)(to_stream(stream), reinterpret_cast<cudaStreamCaptureStatus*>(status),
+                                                            id, nullptr, nullptr, nullptr, nullptr));
 }
 hipError_t get_capture_with_graph(Table& table, hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
                                   hipGraph_t* graph, const hipGraphNode_t** dependencies, size_t* count) {
@@ -51,27 +51,27 @@ hipError_t update_dependencies(Table& table, hipStream_t stream, hipGraphNode_t*
 // What is written back when an event is recorded is what AMD's caches are told.
 hipError_t create_event(Table& table, hipEvent_t* event, unsigned flags) {
   constexpr unsigned kReleases = hipEventReleaseToDevice | hipEventReleaseToSystem;
-  return to_hip(
-      MNEME_CUDA(table, cudaEventCreateWithFlags)(reinterpret_cast<cudaEvent_t*>(event), flags & ~kReleases));
+  return to_hip(MNEME_CUDA(table, cudaEventCreateWithFlags)(reinterpret_cast<cudaEvent_t*>(event), flags & ~kReleases));
 }
 
-using Rows = HookList<
-    MNEME_ROW(hipStreamCreate, cudaStreamCreate), MNEME_ROW(hipStreamCreateWithFlags, cudaStreamCreateWithFlags),
-    MNEME_ROW(hipStreamCreateWithPriority, cudaStreamCreateWithPriority), MNEME_ROW(hipStreamDestroy, cudaStreamDestroy),
-    MNEME_ROW(hipStreamQuery, cudaStreamQuery), MNEME_ROW_SPT(hipStreamQuery, cudaStreamQuery, ptsz),
-    MNEME_ROW(hipStreamSynchronize, cudaStreamSynchronize), MNEME_ROW_SPT(hipStreamSynchronize, cudaStreamSynchronize, ptsz),
-    MNEME_ROW(hipStreamWaitEvent, cudaStreamWaitEvent), MNEME_ROW_SPT(hipStreamWaitEvent, cudaStreamWaitEvent, ptsz),
-    MNEME_ROW(hipStreamGetFlags, cudaStreamGetFlags), MNEME_ROW_SPT(hipStreamGetFlags, cudaStreamGetFlags, ptsz),
-    MNEME_ROW(hipStreamGetPriority, cudaStreamGetPriority), MNEME_ROW_SPT(hipStreamGetPriority, cudaStreamGetPriority, ptsz),
-    MNEME_OWN(hipExtStreamCreateWithCUMask, create_with_mask), MNEME_OWN(hipStreamAddCallback, add_callback),
-    Hook<MNEME_CALL_hipGetStreamDeviceId, &get_device>, MNEME_ROW(hipStreamBeginCapture, cudaStreamBeginCapture),
-    MNEME_ROW(hipStreamEndCapture, cudaStreamEndCapture), MNEME_ROW(hipStreamIsCapturing, cudaStreamIsCapturing),
-    MNEME_ROW(hipThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode),
-    MNEME_OWN(hipStreamGetCaptureInfo, get_capture), MNEME_OWN(hipStreamGetCaptureInfo_v2, get_capture_with_graph),
-    MNEME_OWN(hipStreamUpdateCaptureDependencies, update_dependencies), MNEME_ROW(hipEventCreate, cudaEventCreate),
-    MNEME_OWN(hipEventCreateWithFlags, create_event), MNEME_ROW(hipEventRecord, cudaEventRecord),
-    MNEME_ROW(hipEventDestroy, cudaEventDestroy), MNEME_ROW(hipEventSynchronize, cudaEventSynchronize),
-    MNEME_ROW(hipEventElapsedTime, cudaEventElapsedTime), MNEME_ROW(hipEventQuery, cudaEventQuery)>;
+using Rows =
+    HookList<MNEME_ROW(hipStreamCreate, cudaStreamCreate), MNEME_ROW(hipStreamCreateWithFlags, cudaStreamCreateWithFlags),
+             MNEME_ROW(hipStreamCreateWithPriority, cudaStreamCreateWithPriority), MNEME_ROW(hipStreamDestroy, cudaStreamDestroy),
+             MNEME_ROW(hipStreamQuery, cudaStreamQuery), MNEME_ROW_SPT(hipStreamQuery, cudaStreamQuery, ptsz),
+             MNEME_ROW(hipStreamSynchronize, cudaStreamSynchronize),
+             MNEME_ROW_SPT(hipStreamSynchronize, cudaStreamSynchronize, ptsz), MNEME_ROW(hipStreamWaitEvent, cudaStreamWaitEvent),
+             MNEME_ROW_SPT(hipStreamWaitEvent, cudaStreamWaitEvent, ptsz), MNEME_ROW(hipStreamGetFlags, cudaStreamGetFlags),
+             MNEME_ROW_SPT(hipStreamGetFlags, cudaStreamGetFlags, ptsz), MNEME_ROW(hipStreamGetPriority, cudaStreamGetPriority),
+             MNEME_ROW_SPT(hipStreamGetPriority, cudaStreamGetPriority, ptsz),
+             MNEME_OWN(hipExtStreamCreateWithCUMask, create_with_mask), MNEME_OWN(hipStreamAddCallback, add_callback),
+             Hook<MNEME_CALL_hipGetStreamDeviceId, &get_device>, MNEME_ROW(hipStreamBeginCapture, cudaStreamBeginCapture),
+             MNEME_ROW(hipStreamEndCapture, cudaStreamEndCapture), MNEME_ROW(hipStreamIsCapturing, cudaStreamIsCapturing),
+             MNEME_ROW(hipThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode),
+             MNEME_OWN(hipStreamGetCaptureInfo, get_capture), MNEME_OWN(hipStreamGetCaptureInfo_v2, get_capture_with_graph),
+             MNEME_OWN(hipStreamUpdateCaptureDependencies, update_dependencies), MNEME_ROW(hipEventCreate, cudaEventCreate),
+             MNEME_OWN(hipEventCreateWithFlags, create_event), MNEME_ROW(hipEventRecord, cudaEventRecord),
+             MNEME_ROW(hipEventDestroy, cudaEventDestroy), MNEME_ROW(hipEventSynchronize, cudaEventSynchronize),
+             MNEME_ROW(hipEventElapsedTime, cudaEventElapsedTime), MNEME_ROW(hipEventQuery, cudaEventQuery)>;
 
 }  // namespace
 

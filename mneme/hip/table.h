@@ -1,7 +1,7 @@
 // Table: the call table of a HIP program, and the table with CUDA's slots in which its calls end.
 //
-// The interposers (emulation, record, tuned) stand before the second one, and know nothing of HIP. A slot of the program's table has a
-// handler that calls the slot of CUDA's function of the same meaning (rows.h); where there is none, one that says so.
+// The interposers (emulation, record, tuned) stand before the second one, and know nothing of HIP. A slot of the program's table
+// has a handler that calls the slot of CUDA's function of the same meaning (rows.h); where there is none, one that says so.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,8 @@
 // How the values of HIP's functions become those of CUDA's, and the other way round.
 //
-// Three kinds of types have a partner of the other vendor: handles, which stand for the same object; those whose values are the same
-// number for number or byte for byte, which is checked where they are declared; and those for which to_cuda() and to_hip() are written.
+// Three kinds of types have a partner of the other vendor: handles, which stand for the same object; those whose values are the
+// same number for number or byte for byte, which is checked where they are declared; and those for which to_cuda() and to_hip()
+// are written.
 #pragma once
 
 #include <bit>
@@ -161,7 +162,7 @@ MNEME_EQUAL(hipCpuDeviceId, cudaCpuDeviceId)
 MNEME_EQUAL(hipInvalidDeviceId, cudaInvalidDeviceId)
 
 // Structures of equal layout.
-#define MNEME_SAME_PLACE(hip, cuda, member)                                                                \
+#define MNEME_SAME_PLACE(hip, cuda, member) \
   static_assert(offsetof(hip, member) == offsetof(cuda, member) && sizeof(hip::member) == sizeof(cuda::member));
 
 MNEME_SAME_TYPE(hip_dim3, dim3)

@@ -55,9 +55,7 @@ struct Hook<kSlot, kHandler> {
 
 template <typename... H>
 struct HookList {
-  static void install(const auto& table) {
-    install(table.abi().index, std::make_integer_sequence<uint32_t, MNEME_MAX_TABLES>());
-  }
+  static void install(const auto& table) { install(table.abi().index, std::make_integer_sequence<uint32_t, MNEME_MAX_TABLES>()); }
 
  private:
   template <uint32_t kTable>

@@ -41,8 +41,8 @@ void install_activity_hooks(Table& table);  // other calls that write device mem
 // To be called before the vendor's device goes: unpins all host memory that was served, and forgets the rest.
 void release_host_memory(Table& table);
 
-// Checks and numbers the table, or the one in which a HIP program's calls end (accept_cuda_slots()), remembers its slots and replaces
-// them. Fails as accept_cuda_slots() does.
+// Checks and numbers the table, or the one in which a HIP program's calls end (accept_cuda_slots()), remembers its slots and
+// replaces them. Fails as accept_cuda_slots() does.
 Status attach_table(mneme_call_table& program);
 
 }  // namespace mneme

@@ -16,12 +16,14 @@ Status accept_table(mneme_call_table& table, const RuntimeCalls& calls = cuda_ru
 // What an interposer does with CUDA's functions: it is them, on a device of its own, or it stands before them.
 enum class CudaSlots { implemented, stood_before };
 
-// The table whose slots an interposer of CUDA's functions replaces, checked and numbered. That is `table` itself, or for a HIP program
-// the one in which its calls end (docs/adr/0048-hip-over-cuda-slots.md), which libmneme_hip.so makes for who implements them. Fails as
-// accept_table() does. unavailable: that library cannot be loaded. unsupported: a HIP program's calls end in its own runtime.
+// The table whose slots an interposer of CUDA's functions replaces, checked and numbered. That is `table` itself, or for a HIP
+// program the one in which its calls end (docs/adr/0048-hip-over-cuda-slots.md), which libmneme_hip.so makes for who implements
+// them. Fails as accept_table() does. unavailable: that library cannot be loaded. unsupported: a HIP program's calls end in its
+// own runtime.
 Result<mneme_call_table*> accept_cuda_slots(mneme_call_table& table, CudaSlots slots);
 
-// What libmneme_hip.so exports: the table behind one of a HIP program. Where there is none yet it is made, or null without `make`.
+// What libmneme_hip.so exports: the table behind one of a HIP program. Where there is none yet it is made, or null without
+// `make`.
 typedef mneme_call_table* (*CudaTableFunction)(mneme_call_table* hip, int make);
 inline constexpr char kCudaTableSymbol[] = "mneme_cuda_table";
 inline constexpr char kHipLibrary[] = "libmneme_hip.so";

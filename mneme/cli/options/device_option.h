@@ -26,10 +26,10 @@ class DeviceOption {
   // none.
   Result<DeviceKind> kind() const;
   // The kind of device that a program is started on which calls this vendor's runtime ("CUDA"; empty: that is not known).
-  // invalid_argument: the kind that is named runs no programs of that runtime. That there is one is asked as Proof::shown has it: neither is a device
-  // opened nor, where the system shows one, the driver started, which takes as long as a short program. Where there is none, that
-  // is unavailable if it is named; under "auto" the program runs on the CPU device, which is said on standard error with the
-  // reason.
+  // invalid_argument: the kind that is named runs no programs of that runtime. That there is one is asked as Proof::shown has it:
+  // neither is a device opened nor, where the system shows one, the driver started, which takes as long as a short program. Where
+  // there is none, that is unavailable if it is named; under "auto" the program runs on the CPU device, which is said on standard
+  // error with the reason.
   Result<DeviceKind> kind_for_program(std::string_view runtime) const;
   // The kind of device that code is made for; none needs to be there. "auto" is the kind that a kernel was compiled for, told
   // from its architecture ("sm_90").

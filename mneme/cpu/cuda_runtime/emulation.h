@@ -8,8 +8,9 @@
 
 namespace mneme::emulation {
 
-// Fills every slot of the table, or of the one in which a HIP program's calls end. A function that is not emulated returns cudaErrorNotSupported, and says so once on standard
-// error. incompatible, with the table unchanged: the table is of another build.
+// Fills every slot of the table, or of the one in which a HIP program's calls end. A function that is not emulated returns
+// cudaErrorNotSupported, and says so once on standard error. incompatible, with the table unchanged: the table is of another
+// build.
 Status attach(mneme_call_table& table);
 
 }  // namespace mneme::emulation

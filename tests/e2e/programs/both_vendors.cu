@@ -1,10 +1,13 @@
 // One source for both vendors: what is recorded of it differs in the target and the code alone.
-#include "vendor.h"
 #include <cstdio>
 #include <vector>
+
+#include "vendor.h"
 __device__ int bias = 3;
 __constant__ float weights[4] = {1, 2, 3, 4};
-struct Range { int first, count; };
+struct Range {
+  int first, count;
+};
 __global__ void weigh(float* out, const float* in, Range range) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < range.count) out[range.first + i] = in[range.first + i] * weights[i & 3] + bias;
