@@ -196,7 +196,7 @@ class SweepCommand : public Command {
     MNEME_TRY(check_code_level(plan, recorded.kernel.kernel));
     MNEME_TRY(check_texts(to_json(plan), "sweeping"));
     MNEME_TRY(check_knobs(plan));
-    return check_pipelines(plan);
+    return check_pipelines(plan, recorded.kernel.kernel);
   }
 
   Result<ResultsFolder> results_folder() const {

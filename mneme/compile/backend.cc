@@ -17,10 +17,15 @@ std::string architecture_without_device(DeviceKind kind, const std::string& reco
   return backend ? backend->architecture(recorded) : recorded;
 }
 
-DeviceKind kind_of_architecture(std::string_view architecture) {
-  for (const CompilerBackend& backend : compiler_backends())
+Result<DeviceKind> kind_of_architecture(std::string_view architecture) {
+  std::string known;
+  for (const CompilerBackend& backend : compiler_backends()) {
     if (architecture.starts_with(backend.architecture_prefix)) return backend.kind;
-  return compiler_backends().front().kind;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", backend.architecture_prefix);
+  }
+  return error(Code::unsupported,
+               "there is no compiler for the architecture '{}' in this build; the names of those that there are begin with {}",
+               architecture, known);
 }
 
 Status check_target(const CodegenOptions& codegen, const DeviceProperties& device) {

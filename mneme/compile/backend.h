@@ -46,7 +46,7 @@ const CompilerBackend* find_compiler_backend(DeviceKind kind);
 
 // What CompilerBackend::architecture says for `kind`; `recorded` for a kind without a row.
 std::string architecture_without_device(DeviceKind kind, const std::string& recorded);
-// The kind whose prefix the name of the architecture begins with; the first kind of the table where none fits.
-DeviceKind kind_of_architecture(std::string_view architecture);
+// The kind whose prefix the name of the architecture begins with. unsupported: none does; the message has all prefixes.
+Result<DeviceKind> kind_of_architecture(std::string_view architecture);
 
 }  // namespace mneme

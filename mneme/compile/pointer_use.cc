@@ -10,14 +10,14 @@
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
 #include "mneme/ir/access.h"
+#include "mneme/ir/gpu_memory.h"
+#include "mneme/ir/launch_reads.h"
 
 namespace mneme {
 namespace {
 
 using llvm::dyn_cast;
 using llvm::isa;
-
-constexpr unsigned kSharedSpace = 3;
 
 struct Access {
   bool read = false, write = false;
@@ -99,14 +99,17 @@ class PointerUseFinder {
     for (const llvm::Value* object : objects) note_object(*object, access);
   }
 
+  // A structure that is an argument: NVIDIA's code may change its copy, AMD's has none.
+  static bool is_structure(const llvm::Argument& argument) { return argument.hasByValAttr() || argument.hasByRefAttr(); }
+
   void note_object(const llvm::Value& object, Access access) {
-    if (isa<llvm::AllocaInst, llvm::ConstantPointerNull, llvm::UndefValue>(object)) return;
+    if (isa<llvm::AllocaInst, llvm::ConstantPointerNull, llvm::UndefValue>(object) || ir::is_launch_structure(object)) return;
     if (auto* argument = dyn_cast<llvm::Argument>(&object)) {
       const unsigned index = argument->getArgNo();
-      if (!argument->hasByValAttr()) return add({.kind = PointerRoot::Kind::parameter, .parameter = index}, access);
+      if (!is_structure(*argument)) return add({.kind = PointerRoot::Kind::parameter, .parameter = index}, access);
       if (access.write) written_structures_.insert(index);
     } else if (auto* variable = dyn_cast<llvm::GlobalVariable>(&object)) {
-      if (variable->getAddressSpace() != kSharedSpace && is_state(*variable))
+      if (variable->getAddressSpace() != ir::kSharedSpace && is_state(*variable))
         add({.kind = PointerRoot::Kind::variable, .variable = variable->getName().str()}, access);
     } else if (auto* load = dyn_cast<llvm::LoadInst>(&object)) {
       note_loaded(*load, access);
@@ -121,7 +124,7 @@ class PointerUseFinder {
     llvm::APInt offset(layout_.getIndexTypeSizeInBits(load.getPointerOperandType()), 0);
     const llvm::Value* base = load.getPointerOperand()->stripAndAccumulateConstantOffsets(layout_, offset, true);
     auto* structure = dyn_cast<llvm::Argument>(base->stripPointerCasts());
-    if (!structure || !structure->hasByValAttr() || offset.isNegative()) return other("a pointer that is loaded from memory");
+    if (!structure || !is_structure(*structure) || offset.isNegative()) return other("a pointer that is loaded from memory");
     add({.kind = PointerRoot::Kind::member, .parameter = structure->getArgNo(), .offset = offset.getZExtValue()}, access);
   }
 

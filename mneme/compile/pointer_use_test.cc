@@ -200,5 +200,47 @@ TEST(PointerUse, ARootIsFoundBehindAnyNumberOfSteps) {
   EXPECT_EQ(use.other, "");
 }
 
+// Structures lie in constant memory, and what comes with a launch in structures of their own.
+TEST(PointerUse, OfAmdsKernels) {
+  const std::string text = R"(
+target datalayout = "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128:128:48-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
+target triple = "amdgcn-amd-amdhsa"
+@counter = protected addrspace(1) externally_initialized global i32 0
+%both = type { i32, ptr }
+declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+declare i32 @llvm.amdgcn.workitem.id.x()
+define protected amdgpu_kernel void @k(ptr addrspace(4) byref(%both) align 8 %s, ptr addrspace(1) %a.coerce, ptr addrspace(1) %b.coerce) #0 {
+  %slot.a = alloca ptr, align 8, addrspace(5)
+  store ptr addrspace(1) %a.coerce, ptr addrspace(5) %slot.a
+  %a = load ptr, ptr addrspace(5) %slot.a
+  %slot.b = alloca ptr, align 8, addrspace(5)
+  store ptr addrspace(1) %b.coerce, ptr addrspace(5) %slot.b
+  %b = load ptr, ptr addrspace(5) %slot.b
+  %i = call i32 @llvm.amdgcn.workitem.id.x()
+  %args = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+  %blocks = load i32, ptr addrspace(4) %args
+  %from = getelementptr i32, ptr %a, i32 %i
+  %v = load i32, ptr %from
+  %sum = add i32 %v, %blocks
+  %to = getelementptr i32, ptr %b, i32 %i
+  store i32 %sum, ptr %to
+  %at = getelementptr %both, ptr addrspace(4) %s, i32 0, i32 1
+  %p = load ptr, ptr addrspace(4) %at
+  store i32 1, ptr %p
+  %c = load i32, ptr addrspace(1) @counter
+  store i32 %c, ptr %to
+  ret void
+}
+attributes #0 = { "target-cpu"="gfx90a" }
+)";
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  auto use = find_pointer_use(*module, "k", "gfx90a");
+  ASSERT_TRUE(use.ok()) << use.status().to_string();
+  EXPECT_EQ(use->other, "");
+  EXPECT_FALSE(use->synchronises);
+  EXPECT_THAT(roots(*use), UnorderedElementsAre("1 r", "2 w", "0+8 w", "counter r"));
+}
+
 }  // namespace
 }  // namespace mneme

@@ -5,15 +5,16 @@
 
 #include "mneme/compile/argument_constant.h"
 #include "mneme/compile/launch_bounds.h"
-#include "mneme/compile/launch_reads.h"
 #include "mneme/compile/prepare.h"
+#include "mneme/ir/gpu_memory.h"
+#include "mneme/ir/launch_reads.h"
 
 namespace mneme {
 namespace {
 
+using ir::LaunchRead;
+using ir::LaunchReadKind;
 using llvm::dyn_cast;
-
-constexpr unsigned kConstantSpace = 4;  // where a kernel's own parameters are, too: small, and read alike by all threads
 
 Result<llvm::Argument*> find_parameter(llvm::Function& kernel, unsigned index) {
   if (index < kernel.arg_size()) return kernel.getArg(index);
@@ -30,10 +31,11 @@ llvm::Value* constant_structure(llvm::Argument& parameter, llvm::Type* type, Byt
   llvm::Function& kernel = *parameter.getParent();
   llvm::Module& module = *kernel.getParent();
   llvm::Constant* initialiser = bytes_constant(type, bytes, module);
+  // Constant memory is where a kernel's own parameters are, too: small, and read alike by all threads.
   auto* variable =
       new llvm::GlobalVariable(module, initialiser->getType(), /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
                                initialiser, kernel.getName() + ".argument." + llvm::Twine(parameter.getArgNo()), nullptr,
-                               llvm::GlobalValue::NotThreadLocal, kConstantSpace);
+                               llvm::GlobalValue::NotThreadLocal, ir::kConstantSpace);
   const llvm::Align alignment = parameter.getParamAlign().value_or(module.getDataLayout().getABITypeAlign(type));
   variable->setAlignment(alignment);
   // What the language lets nobody write to is the constant itself; else each thread has its copy, as it had of the parameter.
@@ -85,8 +87,8 @@ bool is_index(const LaunchReadKind& kind) {
 }
 
 void fix_dimensions(llvm::Module& module, const LaunchDimensions& dimensions) {
-  for_each_launch_read(module, [&](const LaunchReadKind& kind, llvm::Instruction& read) {
-    const uint64_t size = extent_of(kind, dimensions);
+  ir::for_each_launch_read(module, [&](const LaunchReadKind& kind, llvm::Instruction& read) {
+    const uint64_t size = extent_of(kind, dimensions.grid, dimensions.block);
     if (is_index(kind) && size != 1) return;
     read.replaceAllUsesWith(llvm::ConstantInt::get(read.getType(), is_index(kind) ? 0 : size));
     read.eraseFromParent();
@@ -94,10 +96,10 @@ void fix_dimensions(llvm::Module& module, const LaunchDimensions& dimensions) {
 }
 
 void add_ranges(llvm::Module& module, const LaunchDimensions& dimensions) {
-  for_each_launch_read(module, [&](const LaunchReadKind& kind, llvm::Instruction& read) {
+  ir::for_each_launch_read(module, [&](const LaunchReadKind& kind, llvm::Instruction& read) {
     if (kind.read == LaunchRead::remainder) return;
     const unsigned bits = read.getType()->getIntegerBitWidth();
-    const uint64_t first = is_index(kind) ? 0 : 1, end = first + extent_of(kind, dimensions);
+    const uint64_t first = is_index(kind) ? 0 : 1, end = first + extent_of(kind, dimensions.grid, dimensions.block);
     if (!llvm::isUIntN(bits, end)) return;
     const llvm::ConstantRange range(llvm::APInt(bits, first), llvm::APInt(bits, end));
     if (auto* call = dyn_cast<llvm::CallBase>(&read))

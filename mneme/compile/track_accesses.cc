@@ -14,32 +14,26 @@
 #include <algorithm>
 #include <bit>
 
+#include "mneme/ir/gpu_memory.h"
+#include "mneme/ir/launch_reads.h"
+
 namespace mneme {
 namespace {
 
 using llvm::dyn_cast;
 using llvm::isa;
 
-constexpr char kTrack[] = "__mneme_track";
+constexpr char kTrack[] = "__mneme_track", kComer[] = "__mneme_comer";
 constexpr uint64_t kWidestVector = 16;  // bytes that one access of local memory reaches
 
 // {0}: number of ranges; {1}: their table: base, end, and what leads from an address to its note's index in a plane; {2}: the
 // bytes of a plane; {3}: the variable with the notes' address; {4}: code in front that defines what notes need; {5}: makes the
-// note of the byte at %at: %index in the plane at %there. A range is found by bisection.
+// note of the byte at %at: %index in the plane at %there; {6}: the function that says who is there. A range is found by
+// bisection.
 constexpr char kTrackingCode[] = R"(
 @{3} = addrspace(1) externally_initialized global i64 0
 @__mneme_tracked = internal addrspace(1) constant [{0} x [3 x i64]] [{1}]
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.z()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.y()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.z()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
-declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.y()
+declare i32 @{6}()
 
 define internal void @__mneme_track(i64 %address, i64 %size, i64 %class) noinline nounwind {{
 entry:
@@ -101,32 +95,6 @@ constexpr char kNoteAccess[] = R"(
   %pointer = inttoptr i64 %place to ptr
   store i8 1, ptr %pointer)";
 
-constexpr char kBlockNumber[] = R"(
-  %bx = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-  %by = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
-  %bz = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
-  %gx = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
-  %gy = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.y()
-  %planes = mul i32 %bz, %gy
-  %row = add i32 %planes, %by
-  %rows = mul i32 %row, %gx
-  %block = add i32 %rows, %bx)";
-constexpr char kThreadNumber[] = R"(
-  %tx = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %ty = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
-  %tz = call i32 @llvm.nvvm.read.ptx.sreg.tid.z()
-  %nx = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-  %ny = call i32 @llvm.nvvm.read.ptx.sreg.ntid.y()
-  %nz = call i32 @llvm.nvvm.read.ptx.sreg.ntid.z()
-  %layers = mul i32 %tz, %ny
-  %line = add i32 %layers, %ty
-  %lines = mul i32 %line, %nx
-  %inside = add i32 %lines, %tx
-  %area = mul i32 %nx, %ny
-  %volume = mul i32 %area, %nz
-  %threads = mul i32 %block, %volume
-  %thread = add i32 %threads, %inside)";
-
 // The first that comes stays; another is noted beside it.
 constexpr char kNoteComer[] = R"(
   %bytes_in = shl i64 %index, 3
@@ -149,9 +117,39 @@ struct NoteCode {
 };
 NoteCode note_code(const AccessTracking& tracking) {
   if (tracking.note == NoteOf::access) return {"", kNoteAccess, tracking.plane.count};
-  const bool thread = tracking.note == NoteOf::thread;
-  return {fmt::format("{}{}\n  %comer = add i32 {}, 1", kBlockNumber, thread ? kThreadNumber : "", thread ? "%thread" : "%block"),
-          fmt::format(kNoteComer), tracking.plane.count * kNoteWords * sizeof(uint32_t)};
+  return {fmt::format("  %comer = call i32 @{}()", kComer), fmt::format(kNoteComer),
+          tracking.plane.count * kNoteWords * sizeof(uint32_t)};
+}
+
+// What is read of the launch in direction x, y or z, named "tx", "ny" and so on.
+llvm::Value* read_launch(llvm::IRBuilder<>& builder, ir::LaunchRead what, unsigned axis) {
+  const char name[] = {"tbng"[static_cast<unsigned>(what)], "xyz"[axis], '\0'};
+  llvm::Value* value = ir::create_launch_read(builder, {what, axis});
+  value->setName(name);
+  return value;
+}
+
+// Of what has three places and three extents: the number of a place, x first.
+llvm::Value* number_in(llvm::IRBuilder<>& builder, ir::LaunchRead index, ir::LaunchRead extent, const char* line) {
+  llvm::Value* plane = builder.CreateMul(read_launch(builder, index, 2), read_launch(builder, extent, 1));
+  llvm::Value* row = builder.CreateAdd(plane, read_launch(builder, index, 1), line);
+  return builder.CreateAdd(builder.CreateMul(row, read_launch(builder, extent, 0)), read_launch(builder, index, 0));
+}
+
+// Defines the function that gives the number of the block, or thread, that calls it, counted from 1.
+void define_comer(llvm::Function& function, NoteOf what) {
+  using enum ir::LaunchRead;
+  function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  function.setDoesNotThrow();
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(function.getContext(), "entry", &function));
+  llvm::Value* number = number_in(builder, block_index, grid_extent, "row");
+  if (what == NoteOf::thread) {
+    llvm::Value* inside = number_in(builder, thread_index, block_extent, "line");
+    llvm::Value* size = builder.getInt32(1);
+    for (const unsigned axis : {0u, 1u, 2u}) size = builder.CreateMul(size, read_launch(builder, block_extent, axis));
+    number = builder.CreateAdd(builder.CreateMul(number, size), inside);
+  }
+  builder.CreateRet(builder.CreateAdd(number, builder.getInt32(1)));
 }
 
 Status add_tracking_code(llvm::Module& module, const AccessTracking& tracking) {
@@ -161,7 +159,7 @@ Status add_tracking_code(llvm::Module& module, const AccessTracking& tracking) {
                          base.address + size.count, offset.count - base.address);
   const NoteCode code_of_notes = note_code(tracking);
   const std::string text = fmt::format(kTrackingCode, tracking.ranges.size(), table, code_of_notes.plane, kAccessNotesVariable,
-                                       code_of_notes.before, code_of_notes.note);
+                                       code_of_notes.before, code_of_notes.note, kComer);
   llvm::SMDiagnostic words;
   std::unique_ptr<llvm::Module> code = llvm::parseAssemblyString(text, words, module.getContext());
   if (!code) return error(Code::internal, "the tracking code does not parse: {}", words.getMessage().str());
@@ -171,41 +169,77 @@ Status add_tracking_code(llvm::Module& module, const AccessTracking& tracking) {
   code->getFunction(kTrack)->setLinkage(llvm::GlobalValue::ExternalLinkage);
   if (llvm::Linker::linkModules(module, std::move(code))) return error(Code::internal, "the tracking code cannot be linked");
   module.getFunction(kTrack)->setLinkage(llvm::GlobalValue::InternalLinkage);
+  if (llvm::Function* comer = module.getFunction(kComer)) define_comer(*comer, tracking.note);
   return {};
 }
 
-// Whether a pointer may point to global memory: not to a thread's or block's own, nor to constants.
-bool may_be_global(const llvm::Value* pointer) {
-  const unsigned space = pointer->getType()->getPointerAddressSpace();
-  if (space != 0 && space != 1) return false;
+// Address spaces whose pointers are the address of global memory, or may be.
+bool is_global_space(unsigned space, bool constants_too) {
+  return space == ir::kGenericSpace || space == ir::kGlobalSpace || (constants_too && space == ir::kConstantSpace);
+}
+// Those that hold a description of memory, beside an address: AMD's buffers.
+bool is_buffer_space(unsigned space) { return space >= 7 && space <= 9; }
+
+// Whether a pointer may point to global memory: not to a thread's or block's own, nor to NVIDIA's constants, nor to variables
+// that lie elsewhere in each module.
+bool may_be_global(const llvm::Value* pointer, bool constants_too) {
+  if (!is_global_space(pointer->getType()->getPointerAddressSpace(), constants_too)) return false;
   const llvm::Value* object = llvm::getUnderlyingObject(pointer);
-  if (isa<llvm::AllocaInst>(object)) return false;
-  if (const auto* argument = dyn_cast<llvm::Argument>(object); argument && argument->hasByValAttr()) return false;
-  const unsigned object_space = object->getType()->isPointerTy() ? object->getType()->getPointerAddressSpace() : 0;
-  return object_space == 0 || object_space == 1;
+  if (isa<llvm::AllocaInst>(object) || ir::is_launch_structure(*object)) return false;
+  if (const auto* argument = dyn_cast<llvm::Argument>(object); argument && (argument->hasByValAttr() || argument->hasByRefAttr()))
+    return false;
+  const bool variable = isa<llvm::GlobalVariable>(object);
+  const unsigned space = object->getType()->isPointerTy() ? object->getType()->getPointerAddressSpace() : ir::kGenericSpace;
+  return is_global_space(space, constants_too && !variable);
 }
 
 bool is_known_function(llvm::StringRef name) {
-  return llvm::is_contained({"vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"}, name);
+  return llvm::is_contained(
+      {"vprintf", "malloc", "free", "__assertfail", "__assert_fail", "__nvvm_reflect", "__atomic_work_item_fence"}, name);
+}
+
+// ROCm's device libraries, which may be linked later: they access what they are given a pointer to, and the host's buffers.
+bool is_library_function(llvm::StringRef name) { return name.starts_with("__ocml_") || name.starts_with("__ockl_"); }
+
+bool gives_global_memory(const llvm::CallBase& call) {
+  const bool constants_too = ir::constants_are_global(*call.getModule());
+  return llvm::any_of(call.args(), [&](const llvm::Use& argument) {
+    return argument->getType()->isPointerTy() && may_be_global(argument, constants_too);
+  });
 }
 
 // What runs in other places of memory, or in none.
 bool is_harmless(const llvm::IntrinsicInst& call) {
   if (call.isAssumeLikeIntrinsic() || !call.mayReadOrWriteMemory()) return true;
   const llvm::StringRef name = call.getCalledFunction()->getName();
-  for (llvm::StringRef part : {".tex.", ".surf", ".sust.", ".suld.", ".tensor", ".tcgen05", ".bulk"})
+  for (llvm::StringRef part :
+       {".tex.", ".surf", ".sust.", ".suld.", ".tensor", ".tcgen05", ".bulk", ".buffer.", ".tbuffer.", "amdgcn.image."})
     if (name.contains(part)) return false;
-  return llvm::none_of(call.args(),
-                       [](const llvm::Use& argument) { return argument->getType()->isPointerTy() && may_be_global(argument); });
+  return !gives_global_memory(call);
+}
+
+// Whether assembly names an address: PTX in brackets, AMD's by the name of the instruction.
+bool accesses_memory(llvm::StringRef assembly, bool amd) {
+  if (!amd) return assembly.contains('[') || assembly.contains("tex.");
+  return llvm::any_of(std::initializer_list<llvm::StringRef>{"global_", "flat_", "buffer_load", "buffer_store", "buffer_atomic",
+                                                             "s_load", "s_store", "s_buffer_", "image_"},
+                      [&](llvm::StringRef word) { return assembly.contains(word); });
 }
 
 class Instrumentation {
  public:
   Instrumentation(llvm::Module& module, NoteOf what)
-      : layout_(module.getDataLayout()), track_(module.getFunction(kTrack)), builder_(module.getContext()), what_(what) {}
+      : module_(module),
+        layout_(module.getDataLayout()),
+        track_(module.getFunction(kTrack)),
+        builder_(module.getContext()),
+        what_(what) {}
 
   Status visit(llvm::Instruction& instruction) {
     builder_.SetInsertPoint(&instruction);
+    if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+        pointer && is_buffer_space(pointer->getType()->getPointerAddressSpace()))
+      return error(Code::unsupported, "accesses by a descriptor of a buffer are not followed");
     if (auto* local = dyn_cast<llvm::AllocaInst>(&instruction)) {
       align(*local);
     } else if (auto* load = dyn_cast<llvm::LoadInst>(&instruction)) {
@@ -245,7 +279,7 @@ class Instrumentation {
   llvm::Value* size_of(llvm::Type* type) { return builder_.getInt64(layout_.getTypeStoreSize(type).getFixedValue()); }
 
   void note(llvm::Value* pointer, llvm::Value* size, Access access) {
-    if (!may_be_global(pointer)) return;
+    if (!may_be_global(pointer, ir::constants_are_global(module_))) return;
     llvm::Value* address = builder_.CreatePtrToInt(pointer, builder_.getInt64Ty());
     size = builder_.CreateZExtOrTrunc(size, builder_.getInt64Ty());
     for (const Plane plane : planes_of(access)) builder_.CreateCall(track_, {address, size, builder_.getInt64(plane)});
@@ -263,10 +297,10 @@ class Instrumentation {
     return {};
   }
 
-  static Status check_call(llvm::CallBase& call) {
+  Status check_call(llvm::CallBase& call) const {
     if (const auto* assembly = dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
       const llvm::StringRef text = assembly->getAsmString();
-      if (!text.contains('[') && !text.contains("tex.")) return {};  // PTX has an address in brackets
+      if (!accesses_memory(text, module_.getTargetTriple().isAMDGCN())) return {};
       return error(Code::unsupported, "inline assembly accesses memory: '{}'", text.str());
     }
     if (const auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(&call)) {
@@ -276,14 +310,25 @@ class Instrumentation {
     call.removeFnAttr(llvm::Attribute::Memory);  // what it calls now writes notes
     const llvm::Function* callee = call.getCalledFunction();
     if (!callee || !callee->isDeclaration() || is_known_function(callee->getName())) return {};
+    if (is_library_function(callee->getName()) && !gives_global_memory(call)) return {};
     return error(Code::unsupported, "accesses of '{}' are not followed", callee->getName().str());
   }
 
+  llvm::Module& module_;
   const llvm::DataLayout& layout_;
   llvm::Function* track_;
   llvm::IRBuilder<> builder_;
   const NoteOf what_;
 };
+
+// What the kernel need not be given, as code says that was optimised for AMD's GPUs: who comes reads it.
+void ask_for_the_launch(llvm::Function& function) {
+  std::vector<std::string> names;
+  for (const llvm::Attribute& attribute : function.getAttributes().getFnAttrs())
+    if (attribute.isStringAttribute() && attribute.getKindAsString().starts_with("amdgpu-no-"))
+      names.push_back(attribute.getKindAsString().str());
+  for (const std::string& name : names) function.removeFnAttr(name);
+}
 
 }  // namespace
 
@@ -296,6 +341,7 @@ Status track_accesses(llvm::Module& module, AccessTracking tracking) {
     if (function.isDeclaration()) continue;
     for (llvm::Attribute::AttrKind kind : {llvm::Attribute::Memory, llvm::Attribute::NoSync, llvm::Attribute::Speculatable})
       function.removeFnAttr(kind);
+    ask_for_the_launch(function);
     for (llvm::Instruction& instruction : llvm::instructions(function)) instructions.push_back(&instruction);
   }
   MNEME_TRY(add_tracking_code(module, tracking));

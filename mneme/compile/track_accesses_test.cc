@@ -227,5 +227,73 @@ define ptx_kernel void @k(ptr %p, ptr byval([4 x i32]) align 4 %s, i64 %i) {
   EXPECT_THAT(*printed, testing::ContainsRegex("alloca [^,]*, align 16"));
 }
 
+std::string amd_kernel(const std::string& body, const std::string& declarations = "") {
+  return "target triple = \"amdgcn-amd-amdhsa\"\n" + declarations + R"(
+define protected amdgpu_kernel void @k(ptr addrspace(1) %p, ptr addrspace(4) byref([4 x i32]) %s, ptr addrspace(4) %c, ptr %q) #0 {
+)" + body +
+         "  ret void\n}\nattributes #0 = { \"target-cpu\"=\"gfx90a\" \"amdgpu-no-workitem-id-y\" }\n"
+         "!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 500}\n";
+}
+
+size_t amd_notes(const std::string& body, const std::string& declarations = "") {
+  auto text = tracked(amd_kernel(body, declarations), DeviceKind::cpu, "x86-64-v3");
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  if (!text.ok()) return 0;
+  size_t count = 0;
+  for (size_t at = 0; (at = text->find("call void @__mneme_track(", at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+TEST(TrackAccesses, OfAmdsCode) {
+  EXPECT_EQ(amd_notes("  %v = load i32, ptr addrspace(1) %p\n  store i32 %v, ptr %q\n"), 2u);
+  EXPECT_EQ(amd_notes("  %v = load i32, ptr addrspace(4) %c\n  store i32 %v, ptr %q\n"), 2u) << "constants are global memory";
+  EXPECT_EQ(amd_notes("  %v = load i32, ptr addrspace(4) %s\n"), 0u) << "an argument";
+  EXPECT_EQ(amd_notes("  %a = alloca i32, align 4, addrspace(5)\n  %g = addrspacecast ptr addrspace(5) %a to ptr\n"
+                      "  store i32 1, ptr %g\n"),
+            0u);
+  EXPECT_EQ(amd_notes("  store i32 1, ptr addrspace(3) @s\n", "@s = internal addrspace(3) global i32 undef"), 0u);
+  EXPECT_EQ(amd_notes("  %a = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()\n  %v = load i32, ptr addrspace(4) %a\n",
+                      "declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()"),
+            0u);
+  EXPECT_EQ(amd_notes("  call void @llvm.amdgcn.s.barrier()\n", "declare void @llvm.amdgcn.s.barrier() convergent"), 0u);
+  EXPECT_EQ(
+      amd_notes("  call void @__atomic_work_item_fence(i32 1, i32 3, i32 2)\n  %v = call float @__ocml_sin_f32(float 1.0)\n",
+                "declare void @__atomic_work_item_fence(i32, i32, i32)\ndeclare float @__ocml_sin_f32(float)"),
+      0u);
+  EXPECT_EQ(amd_notes("  call void asm sideeffect \"s_waitcnt vmcnt(0)\", \"\"()\n"), 0u);
+}
+
+TEST(TrackAccesses, WhatOfAmdsCodeIsNotFollowed) {
+  const auto refused = [](const std::string& body, const std::string& declarations = "") {
+    auto text = tracked(amd_kernel(body, declarations), DeviceKind::cpu, "x86-64-v3");
+    return text.ok() ? "" : text.status().to_string();
+  };
+  EXPECT_EQ(refused("  call void asm sideeffect \"global_store_dword $0, $1, off\", \"v,v\"(ptr addrspace(1) %p, i32 1)\n"),
+            "unsupported: inline assembly accesses memory: 'global_store_dword $0, $1, off'");
+  EXPECT_EQ(refused("  %v = call float @llvm.amdgcn.raw.buffer.load.f32(<4 x i32> zeroinitializer, i32 0, i32 0, i32 0)\n",
+                    "declare float @llvm.amdgcn.raw.buffer.load.f32(<4 x i32>, i32, i32, i32 immarg)"),
+            "unsupported: accesses of 'llvm.amdgcn.raw.buffer.load.f32' are not followed");
+  EXPECT_EQ(refused("  %v = load i32, ptr addrspace(7) null\n"),
+            "unsupported: accesses by a descriptor of a buffer are not followed");
+  EXPECT_EQ(refused("  call void @__ockl_fill(ptr addrspace(1) %p)\n", "declare void @__ockl_fill(ptr addrspace(1))"),
+            "unsupported: accesses of '__ockl_fill' are not followed");
+}
+
+TEST(TrackAccesses, WhoCameIsReadAsTheTargetHasIt) {
+  const std::string body = "  store i32 1, ptr addrspace(1) %p\n";
+  for (const NoteOf who : {NoteOf::block, NoteOf::thread}) {
+    auto text = tracked(amd_kernel(body), DeviceKind::hip, "gfx90a", Stage::specialised, who);
+    ASSERT_TRUE(text.ok()) << text.status().to_string();
+    EXPECT_THAT(*text, HasSubstr("%by = call i32 @llvm.amdgcn.workgroup.id.y()"));
+    EXPECT_THAT(*text, HasSubstr("call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()"));
+    EXPECT_EQ(text->find("llvm.amdgcn.workitem.id.x") != std::string::npos, who == NoteOf::thread);
+    EXPECT_THAT(*text, testing::Not(HasSubstr("nvvm")));
+    EXPECT_THAT(*text, testing::Not(HasSubstr("amdgpu-no-workitem-id-y"))) << "who comes reads it";
+    auto assembly = tracked(amd_kernel(body), DeviceKind::hip, "gfx942", Stage::assembly, who);
+    ASSERT_TRUE(assembly.ok()) << assembly.status().to_string();
+    EXPECT_THAT(*assembly, HasSubstr("atomic_cmpswap"));
+  }
+}
+
 }  // namespace
 }  // namespace mneme

@@ -58,9 +58,18 @@ class PointerUses {
     type_ = element;
   }
 
+  // Clang gives a kernel of AMD's its pointers as those to global memory, and makes generic ones of them by way of numbers.
+  static bool becomes_pointers(const llvm::User& number) {
+    return llvm::all_of(number.users(), [](const llvm::User* user) { return llvm::isa<llvm::IntToPtrInst>(user); });
+  }
+
   void see(const llvm::Use& use) {
     const llvm::User* user = use.getUser();
     if (llvm::isa<llvm::GEPOperator, llvm::BitCastOperator, llvm::AddrSpaceCastOperator, llvm::PHINode, llvm::SelectInst>(user)) {
+      push(*user);
+    } else if (llvm::isa<llvm::PtrToIntOperator>(user) && becomes_pointers(*user)) {
+      push(*user);
+    } else if (llvm::isa<llvm::IntToPtrInst>(user)) {
       push(*user);
     } else if (auto load = llvm::dyn_cast<llvm::LoadInst>(user)) {
       access(load->getType());

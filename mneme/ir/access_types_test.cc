@@ -85,5 +85,23 @@ define ptx_kernel void @kernel(ptr %exchanged, ptr %compared, ptr %cleared, i1 %
                                      ElementType::f32, std::nullopt}));
 }
 
+// Clang makes generic pointers of a kernel's own by way of numbers.
+TEST(AccessTypes, OfAmdsKernels) {
+  AccessTypes types = types_of(R"(
+target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @kernel(ptr addrspace(1) %in.coerce, ptr addrspace(1) %number, ptr addrspace(1) %plain) {
+  %slot = alloca ptr, align 8, addrspace(5)
+  store ptr addrspace(1) %in.coerce, ptr addrspace(5) %slot
+  %in = load ptr, ptr addrspace(5) %slot
+  %at = getelementptr float, ptr %in, i32 7
+  store float 1.0, ptr %at
+  %n = ptrtoint ptr addrspace(1) %number to i64
+  store i64 %n, ptr addrspace(1) %plain
+  ret void
+}
+)");
+  EXPECT_EQ(types.parameters, (Types{ElementType::f32, std::nullopt, ElementType::i64}));
+}
+
 }  // namespace
 }  // namespace mneme::ir

@@ -3,45 +3,40 @@
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/Passes/PassBuilder.h>
 
 #include "mneme/ir/access.h"
 #include "mneme/ir/bring_together.h"
+#include "mneme/ir/gpu_memory.h"
+#include "mneme/ir/launch_reads.h"
 
 namespace mneme::ir {
 namespace {
 
-constexpr char kRegister[] = "llvm.nvvm.read.ptx.sreg.";
+using enum LaunchRead;
 
-// A register that says where a thread is: "tid", "ctaid", "ntid" or "nctaid", and the direction. Empty: it is none of these.
-struct PlaceRegister {
-  llvm::StringRef what;
-  llvm::StringRef direction;
-  bool is(llvm::StringRef name, llvm::StringRef of) const { return what == name && direction == of; }
-};
+constexpr char kWhat[] = "looking for what a kernel knows of blocks";
 
-PlaceRegister place_of(const llvm::Value* value) {
+// What the value reads of the launch; nothing where it is no such read.
+std::optional<LaunchReadKind> read_of(const llvm::Value* value) {
   while (llvm::isa<llvm::ZExtInst, llvm::SExtInst>(value)) value = llvm::cast<llvm::CastInst>(value)->getOperand(0);
   const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
-  if (!call || !call->getCalledFunction()) return {};
-  llvm::StringRef name = call->getCalledFunction()->getName();
-  if (!name.consume_front(kRegister)) return {};
-  const auto [what, direction] = name.split('.');
-  return {what, direction};
+  if (!call || !call->getCalledFunction()) return std::nullopt;
+  return named_launch_read(call->getCalledFunction()->getName());
 }
+bool reads(const llvm::Value* value, LaunchRead what, unsigned axis) { return read_of(value) == LaunchReadKind{what, axis}; }
 
 const llvm::BinaryOperator* operation(const llvm::Value* value, unsigned opcode) {
   const auto* found = llvm::dyn_cast<llvm::BinaryOperator>(value);
   return found && found->getOpcode() == opcode ? found : nullptr;
 }
 
-// The product of two registers of one direction, in either order.
-bool is_product(const llvm::Value* value, llvm::StringRef one, llvm::StringRef other, llvm::StringRef direction) {
+// The product of two reads of one direction, in either order.
+bool is_product(const llvm::Value* value, LaunchRead one, LaunchRead other, unsigned axis) {
   while (llvm::isa<llvm::ZExtInst, llvm::SExtInst>(value)) value = llvm::cast<llvm::CastInst>(value)->getOperand(0);
   const auto* product = operation(value, llvm::Instruction::Mul);
   if (!product) return false;
-  const PlaceRegister a = place_of(product->getOperand(0)), b = place_of(product->getOperand(1));
-  return (a.is(one, direction) && b.is(other, direction)) || (a.is(other, direction) && b.is(one, direction));
+  const llvm::Value *a = product->getOperand(0), *b = product->getOperand(1);
+  return (reads(a, one, axis) && reads(b, other, axis)) || (reads(a, other, axis) && reads(b, one, axis));
 }
 
 bool all_uses(const llvm::Value& value, llvm::function_ref<bool(const llvm::User&)> fits) {
@@ -51,45 +46,52 @@ bool all_uses(const llvm::Value& value, llvm::function_ref<bool(const llvm::User
 }
 
 // Whether the value is only added so that the index in the whole grid comes out.
-bool is_added_to_an_index(const llvm::Value& value, llvm::StringRef direction) {
+bool is_added_to_an_index(const llvm::Value& value, unsigned axis) {
   return all_uses(value, [&](const llvm::User& user) {
     const auto* sum = operation(&user, llvm::Instruction::Add);
     if (!sum) return false;
     const llvm::Value *a = sum->getOperand(0), *b = sum->getOperand(1);
-    return (is_product(a, "ctaid", "ntid", direction) && place_of(b).is("tid", direction)) ||
-           (is_product(b, "ctaid", "ntid", direction) && place_of(a).is("tid", direction));
+    return (is_product(a, block_index, block_extent, axis) && reads(b, thread_index, axis)) ||
+           (is_product(b, block_index, block_extent, axis) && reads(a, thread_index, axis));
   });
 }
 
-// Whether the register is only used for that index, or for the number of all threads.
-bool is_used_for_an_index(const llvm::CallInst& call, const PlaceRegister& place) {
-  if (place.what == "tid") return is_added_to_an_index(call, place.direction);
+// Whether what is read is only used for that index, or for the number of all threads.
+bool is_used_for_an_index(const llvm::CallInst& call, const LaunchReadKind& kind) {
+  if (kind.read == thread_index) return is_added_to_an_index(call, kind.axis);
   return all_uses(call, [&](const llvm::User& user) {
-    if (is_product(&user, "ctaid", "ntid", place.direction)) return is_added_to_an_index(user, place.direction);
-    return is_product(&user, "ntid", "nctaid", place.direction);
+    if (is_product(&user, block_index, block_extent, kind.axis)) return is_added_to_an_index(user, kind.axis);
+    return is_product(&user, block_extent, grid_extent, kind.axis);
   });
 }
 
-bool is_device_wide(llvm::SyncScope::ID scope, const llvm::LLVMContext& context) {
-  llvm::SmallVector<llvm::StringRef> names;
-  context.getSyncScopeNames(names);
-  return scope == llvm::SyncScope::System || (scope < names.size() && names[scope] == "device");
+// Intrinsics of NVIDIA's that know neither of lanes nor of blocks.
+bool nvptx_ignores_blocks(llvm::StringRef name, const llvm::CallInst& call) {
+  if (name.starts_with("llvm.nvvm.read.ptx.sreg.")) return false;
+  return call.doesNotAccessMemory() || name.starts_with("llvm.nvvm.ldg.") || name.starts_with("llvm.nvvm.ldu.");
+}
+
+// Those of AMD's: arithmetic. Others tell the lane without being convergent, as mbcnt does.
+bool amdgcn_ignores_blocks(llvm::StringRef name) {
+  name = name.drop_front(llvm::StringRef("llvm.amdgcn.").size()).split(".f").first.split(".i").first;
+  return llvm::is_contained(
+      {"rcp",       "rcp.legacy", "rsq",   "rsq.clamp",  "sqrt",      "log",      "log.clamp", "exp2",       "sin",
+       "cos",       "fract",      "ldexp", "frexp.mant", "frexp.exp", "class",    "fmed3",     "div.scale",  "div.fmas",
+       "div.fixup", "trig.preop", "ubfe",  "sbfe",       "perm",      "alignbit", "alignbyte", "fma.legacy", "fmul.legacy",
+       "lerp",      "cvt.pkrtz",  "sffbh", "mul.u24",    "mul.i24",   "mulhi.u24"},
+      name);
 }
 
 bool call_ignores_blocks(const llvm::CallInst& call) {
   const llvm::Function* called = call.getCalledFunction();
   if (!called) return false;  // through a pointer, or assembly
   const llvm::StringRef name = called->getName();
-  if (name.starts_with(kRegister)) {
-    const PlaceRegister place = place_of(&call);
-    if (place.what != "tid" && place.what != "ctaid" && place.what != "ntid" && place.what != "nctaid") return false;
-    return is_used_for_an_index(call, place);
-  }
+  if (const auto kind = named_launch_read(name)) return is_used_for_an_index(call, *kind);
   if (!called->isDeclaration()) return true;  // its body is looked at by itself
-  if (name.starts_with("__nv_") || name == "__nvvm_reflect") return true;
+  if (name.starts_with("__nv_") || name.starts_with("__ocml_") || name == "__nvvm_reflect") return true;
   if (!called->isIntrinsic() || call.isConvergent()) return false;
-  if (!name.starts_with("llvm.nvvm.")) return true;
-  return call.doesNotAccessMemory() || name.starts_with("llvm.nvvm.ldg.") || name.starts_with("llvm.nvvm.ldu.");
+  if (name.starts_with("llvm.nvvm.")) return nvptx_ignores_blocks(name, call);
+  return !name.starts_with("llvm.amdgcn.") || amdgcn_ignores_blocks(name);
 }
 
 bool instruction_ignores_blocks(const llvm::Instruction& instruction) {
@@ -103,7 +105,9 @@ bool instruction_ignores_blocks(const llvm::Instruction& instruction) {
   return true;
 }
 
-bool is_shared_memory(const llvm::GlobalVariable& variable) { return variable.getAddressSpace() == 3 && !variable.use_empty(); }
+bool is_shared_memory(const llvm::GlobalVariable& variable) {
+  return variable.getAddressSpace() == kSharedSpace && !variable.use_empty();
+}
 
 }  // namespace
 
@@ -111,9 +115,9 @@ Result<bool> ignores_blocks(const Module& module, const std::string& kernel) {
   MNEME_ASSIGN(Module copy, module.clone());
   llvm::Module& llvm = llvm_module(copy);
   const llvm::Function* function = llvm.getFunction(kernel);
-  if (!function || function->isDeclaration())
-    return error(Code::not_found, "looking for what a kernel knows of blocks: the IR has no kernel '{}'", kernel);
-  MNEME_TRY(bring_together(llvm, "looking for what a kernel knows of blocks"));
+  if (!function || function->isDeclaration()) return error(Code::not_found, "{}: the IR has no kernel '{}'", kWhat, kernel);
+  MNEME_TRY(bring_together(llvm, kWhat));
+  MNEME_TRY(name_launch(llvm, kWhat));
   if (llvm::any_of(llvm.globals(), is_shared_memory)) return false;
   llvm::SetVector<const llvm::Function*> reached;
   reached.insert(function);

@@ -90,5 +90,57 @@ TEST(BlockUse, AKernelThatIsNotThereIsNotFound) {
             "looking for what a kernel knows of blocks: the IR has no kernel 'other'");
 }
 
+// The same for AMD's GPUs, where the device library chooses the size of a block by which block it is.
+bool amd_ignores(const std::string& more, const std::string& declarations = "") {
+  const std::string ir = R"(
+target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+)" + declarations + R"(
+define internal i64 @local_size() {
+  %b = call i32 @llvm.amdgcn.workgroup.id.x()
+  %a = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+  %count = load i32, ptr addrspace(4) %a
+  %whole = icmp ult i32 %b, %count
+  %which = select i1 %whole, i64 6, i64 9
+  %at = getelementptr inbounds i16, ptr addrspace(4) %a, i64 %which
+  %size = load i16, ptr addrspace(4) %at
+  %wide = zext i16 %size to i64
+  ret i64 %wide
+}
+define protected amdgpu_kernel void @kernel(ptr addrspace(1) %out) {
+  %b = call i32 @llvm.amdgcn.workgroup.id.x()
+  %n64 = call i64 @local_size()
+  %n = trunc i64 %n64 to i32
+  %first = mul i32 %b, %n
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = add i32 %first, %t
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %i
+  store i32 %i, ptr addrspace(1) %at
+)" + more + "\n  ret void\n}\n";
+  auto module = Module::parse(std::as_bytes(std::span(ir)), "test.ll");
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  const auto found = ignores_blocks(*module, "kernel");
+  EXPECT_TRUE(found.ok()) << found.status().to_string();
+  return found.ok() && *found;
+}
+
+TEST(BlockUse, OfAmdsCode) {
+  EXPECT_TRUE(amd_ignores(""));
+  EXPECT_TRUE(amd_ignores("  %v = atomicrmw add ptr addrspace(1) %out, i32 1 syncscope(\"agent\") monotonic\n"));
+  EXPECT_TRUE(amd_ignores("  %v = atomicrmw add ptr addrspace(1) %out, i32 1 syncscope(\"agent-one-as\") monotonic\n"));
+  EXPECT_FALSE(amd_ignores("  %v = atomicrmw add ptr addrspace(1) %out, i32 1 syncscope(\"workgroup\") monotonic\n"));
+  EXPECT_FALSE(amd_ignores("  store i32 %b, ptr addrspace(1) %out\n")) << "the block as such";
+  EXPECT_FALSE(amd_ignores("  store i32 %n, ptr addrspace(1) %out\n")) << "its size as such";
+  EXPECT_FALSE(amd_ignores("  fence syncscope(\"workgroup\") release\n"));
+  EXPECT_FALSE(amd_ignores("  call void @llvm.amdgcn.s.barrier()\n", "declare void @llvm.amdgcn.s.barrier() convergent"));
+  EXPECT_FALSE(amd_ignores("  %l = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)\n  store i32 %l, ptr addrspace(1) %out\n",
+                           "declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)"))
+      << "the lane";
+  EXPECT_TRUE(amd_ignores("  %r = call float @llvm.amdgcn.rcp.f32(float 2.0)\n  store float %r, ptr addrspace(1) %out\n",
+                          "declare float @llvm.amdgcn.rcp.f32(float)"));
+}
+
 }  // namespace
 }  // namespace mneme::ir

@@ -2,9 +2,12 @@
 
 #include <llvm/Passes/PassBuilder.h>
 
-namespace mneme::ir {
+#include "mneme/ir/launch_reads.h"
 
-Status bring_together(llvm::Module& module, std::string_view what) {
+namespace mneme::ir {
+namespace {
+
+Status run(llvm::Module& module, const char* pipeline, std::string_view what) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -16,10 +19,21 @@ Status bring_together(llvm::Module& module, std::string_view what) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  if (llvm::Error failure = builder.parsePassPipeline(passes, "cgscc(function(sroa),inline),function(sroa)"))
+  if (llvm::Error failure = builder.parsePassPipeline(passes, pipeline))
     return error(Code::internal, "{}: {}", what, llvm::toString(std::move(failure)));
   passes.run(module, modules);
   return {};
+}
+
+}  // namespace
+
+Status bring_together(llvm::Module& module, std::string_view what) {
+  return run(module, "cgscc(function(sroa),inline),function(sroa)", what);
+}
+
+Status name_launch(llvm::Module& module, std::string_view what) {
+  name_launch_reads(module);
+  return run(module, "function(instsimplify)", what);  // what AMD's device library computes of them
 }
 
 }  // namespace mneme::ir

@@ -9,6 +9,7 @@
 
 #include "mneme/ir/analysis.h"
 #include "mneme/ir/global.h"
+#include "mneme/ir/gpu_memory.h"
 #include "mneme/ir/handle_access.h"
 
 namespace mneme::ir {
@@ -27,9 +28,12 @@ namespace {
 
 enum Feature : size_t { MNEME_FEATURES, feature_count };
 
-constexpr unsigned kGlobal = 1, kShared = 3, kConstant = 4, kLocal = 5;  // the address spaces of NVPTX and AMDGPU
 constexpr double kIterations = 10;  // of a loop whose count is not known, as LLVM's own block frequencies have it roughly
 constexpr unsigned kDeepest = 6;
+
+bool contains_any(llvm::StringRef text, std::initializer_list<llvm::StringRef> parts) {
+  return llvm::any_of(parts, [&](llvm::StringRef part) { return text.contains(part); });
+}
 
 class Counter {
  public:
@@ -146,9 +150,10 @@ class Counter {
     if (llvm::isa<llvm::DbgInfoIntrinsic>(call) || call.isLifetimeStartOrEnd()) return;
     ++at(intrinsics);
     at(barriers) += name.contains(".barrier") || name.contains(".bar.sync") || name.contains("s.barrier");
-    at(warp_collectives) += name.contains(".shfl.") || name.contains(".vote.") || name.contains(".match.") ||
-                            name.contains(".redux.") || name.contains(".ds.bpermute") || name.contains(".readlane");
-    at(special_registers) += name.contains(".sreg.") || name.contains(".workitem.id") || name.contains(".workgroup.id");
+    at(warp_collectives) += contains_any(name, {".shfl.", ".vote.", ".match.", ".redux.", ".ds.bpermute", ".ds.permute",
+                                                ".ds.swizzle", ".readlane", ".readfirstlane", ".writelane", ".permlane",
+                                                ".update.dpp", ".mov.dpp", "amdgcn.ballot", "amdgcn.icmp", "amdgcn.fcmp"});
+    at(special_registers) += contains_any(name, {".sreg.", ".workitem.id", ".workgroup.id", ".mbcnt.lo", ".s.getreg"});
     if (name.starts_with("llvm.fma.") || name.starts_with("llvm.fmuladd.") || name.starts_with("llvm.nvvm.fma.")) {
       ++at(fused_multiply_adds);
       count_float(*call.getType(), 2);
@@ -190,10 +195,10 @@ class Counter {
     if (!pointer) return;
     // What a generic pointer was made of says more than its own type.
     switch (pointer->stripPointerCasts()->getType()->getPointerAddressSpace()) {
-      case kGlobal: ++at(global_accesses); break;
-      case kShared: ++at(shared_accesses); break;
-      case kConstant: ++at(constant_accesses); break;
-      case kLocal: ++at(local_accesses); break;
+      case kGlobalSpace: ++at(global_accesses); break;
+      case kSharedSpace: ++at(shared_accesses); break;
+      case kConstantSpace: ++at(constant_accesses); break;
+      case kLocalSpace: ++at(local_accesses); break;
       default: ++at(generic_accesses);
     }
   }

@@ -8,6 +8,7 @@
 #include "mneme/ir/global.h"
 #include "mneme/ir/global_access.h"
 #include "mneme/ir/handle_access.h"
+#include "mneme/ir/launch_reads.h"
 
 namespace mneme::ir {
 namespace {
@@ -155,6 +156,12 @@ Status ModuleRef::link(const ModuleRef& other) {
 Result<bool> ModuleRef::strip_debug_info() {
   MNEME_ASSIGN(llvm::Module * module, change(state_));
   return llvm::StripDebugInfo(*module);
+}
+
+Status ModuleRef::name_launch_reads() {
+  MNEME_ASSIGN(llvm::Module * module, change(state_));
+  ir::name_launch_reads(*module);
+  return {};
 }
 
 Result<std::vector<ValueRef>> ModuleRef::functions() const {

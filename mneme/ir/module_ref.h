@@ -42,6 +42,9 @@ class ModuleRef {
   Status link(const ModuleRef& other);
   // Returns whether there was any.
   Result<bool> strip_debug_info();
+  // What the code reads of its launch becomes calls of functions that no vendor has, for analyses of both vendors' code:
+  // "mneme.launch.thread_index.x", and .block_index, .block_extent (threads of a block) and .grid_extent (blocks) in x, y and z.
+  Status name_launch_reads();
 
   Result<std::vector<ValueRef>> functions() const;
   Result<std::vector<ValueRef>> global_variables() const;

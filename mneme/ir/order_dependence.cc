@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mneme/ir/access.h"
+#include "mneme/ir/gpu_memory.h"
 
 namespace mneme::ir {
 namespace {
@@ -86,7 +87,10 @@ class Search {
     } else if (llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) {
       note(Kind::exchange, instruction);
       use_.orders_blocks = true;
-    } else if (llvm::isa<llvm::FenceInst>(instruction) || instruction.isVolatile() || instruction.isAtomic()) {
+    } else if (const auto* fence = dyn_cast<llvm::FenceInst>(&instruction)) {
+      // AMD's barrier of a block has two around it.
+      if (!is_within_a_block(fence->getSyncScopeID(), fence->getContext())) use_.orders_blocks = true;
+    } else if (instruction.isVolatile() || instruction.isAtomic()) {
       use_.orders_blocks = true;
     } else if (const auto* call = dyn_cast<llvm::CallBase>(&instruction)) {
       see_call(*call);
@@ -115,9 +119,10 @@ class Search {
   }
 
   void see_intrinsic(llvm::StringRef name, const llvm::Instruction& call) {
-    if (contains_any(name, {".sreg.clock", ".sreg.globaltimer", "llvm.readcyclecounter", "llvm.readsteadycounter"})) {
+    if (contains_any(name, {".sreg.clock", ".sreg.globaltimer", "llvm.readcyclecounter", "llvm.readsteadycounter",
+                            "amdgcn.s.memtime", "amdgcn.s.memrealtime"})) {
       note(Kind::clock, call);
-    } else if (contains_any(name, {".sreg.smid", ".sreg.warpid", ".sreg.nwarpid"})) {
+    } else if (contains_any(name, {".sreg.smid", ".sreg.warpid", ".sreg.nwarpid", "amdgcn.s.getreg"})) {
       note(Kind::placement, call);
     } else if (name.starts_with("llvm.nvvm.atomic.")) {
       const bool sum = name.contains(".add.") && contains_any(name, {".f.", ".f16", ".f32", ".f64", ".bf16"});
@@ -132,17 +137,19 @@ class Search {
     }
   }
 
-  // Words of PTX: "atom.global.add.f32", "red.add.f32", "mov.u64 $0, %clock64;".
+  // Words of PTX: "atom.global.add.f32", "red.add.f32", "mov.u64 $0, %clock64;"; and of AMD's: "s_memtime $0",
+  // "global_atomic_add_f32".
   void see_assembly(llvm::StringRef text, const llvm::Instruction& call) {
-    if (contains_any(text, {"%clock", "%globaltimer"})) note(Kind::clock, call);
-    if (contains_any(text, {"%smid", "%warpid"})) note(Kind::placement, call);
-    if (contains_any(text, {"bar.sync", "barrier.", "bar.warp"})) use_.waits_in_blocks = true;
+    if (contains_any(text, {"%clock", "%globaltimer", "s_memtime", "s_memrealtime"})) note(Kind::clock, call);
+    if (contains_any(text, {"%smid", "%warpid", "s_getreg"})) note(Kind::placement, call);
+    if (contains_any(text, {"bar.sync", "barrier.", "bar.warp", "s_barrier"})) use_.waits_in_blocks = true;
     if (contains_any(text, {"membar", "fence.", "volatile", ".acquire", ".release", ".relaxed"})) use_.orders_blocks = true;
-    const bool with_result = text.contains("atom."), without = text.contains("red.global") || text.contains("red.add");
-    if (!with_result && !without) return;
-    if (text.contains(".add") && contains_any(text, {".f16", ".f32", ".f64", ".bf16"}))
+    const bool with_result = contains_any(text, {"atom.", "_atomic_"});
+    if (!with_result && !contains_any(text, {"red.global", "red.add"})) return;
+    if (contains_any(text, {".add", "_add_"}) &&
+        contains_any(text, {".f16", ".f32", ".f64", ".bf16", "_f16", "_f32", "_f64", "_bf16"}))
       note(Kind::float_sum, call);
-    else if (contains_any(text, {".exch", ".cas"}))
+    else if (contains_any(text, {".exch", ".cas", "swap"}))
       note(Kind::exchange, call);
     else if (with_result && is_used(call))
       note(Kind::atomic_result, call);

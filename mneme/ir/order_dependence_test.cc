@@ -262,5 +262,44 @@ TEST(OrderDependence, AtomicIntrinsicsOrderBlocksWhereTheirResultIsUsed) {
   EXPECT_TRUE(use_of(call + "  store i32 %v, ptr %q\n", declaration).orders_blocks);
 }
 
+TEST(OrderDependence, OfAmdsCode) {
+  const auto use = [](const std::string& body) {
+    const std::string ir = R"(
+target triple = "amdgcn-amd-amdhsa"
+declare void @llvm.amdgcn.s.barrier() convergent
+declare i64 @llvm.amdgcn.s.memtime()
+declare i64 @llvm.amdgcn.s.memrealtime()
+declare i32 @llvm.amdgcn.s.getreg(i32 immarg)
+define amdgpu_kernel void @k(ptr addrspace(1) %p) {
+)" + body + "  ret void\n}\n";
+    auto module = Module::parse(std::as_bytes(std::span(ir)), "test.ll");
+    EXPECT_TRUE(module.ok()) << module.status().to_string();
+    return module.ok() ? find_order_use(*module) : OrderUse();
+  };
+  const auto kinds = [&](const std::string& body) {
+    std::vector<std::string> found;
+    for (const OrderDependence& d : use(body).dependences) found.emplace_back(to_string(d.kind));
+    return found;
+  };
+  // __syncthreads() is a barrier between two fences of a block's threads.
+  const OrderUse barrier =
+      use("  fence syncscope(\"workgroup\") release\n  call void @llvm.amdgcn.s.barrier()\n  fence syncscope(\"workgroup\") "
+          "acquire\n");
+  EXPECT_TRUE(barrier.waits_in_blocks);
+  EXPECT_FALSE(barrier.orders_blocks);
+  EXPECT_TRUE(use("  fence syncscope(\"agent\") release\n").orders_blocks);
+  EXPECT_TRUE(use("  fence release\n").orders_blocks);
+  EXPECT_THAT(kinds("  %v = atomicrmw fadd ptr addrspace(1) %p, float 1.0 syncscope(\"agent\") monotonic\n"),
+              ElementsAre("float_sum"));
+  EXPECT_THAT(kinds("  %v = call i64 @llvm.amdgcn.s.memtime()\n  %w = call i64 @llvm.amdgcn.s.memrealtime()\n"),
+              ElementsAre("clock"));
+  EXPECT_THAT(kinds("  %v = call i32 @llvm.amdgcn.s.getreg(i32 63492)\n"), ElementsAre("placement"));
+  EXPECT_THAT(
+      kinds("  call void asm sideeffect \"global_atomic_add_f32 $0, $1, off\", \"v,v\"(ptr addrspace(1) %p, float 1.0)\n"),
+      ElementsAre("float_sum"));
+  EXPECT_THAT(kinds("  call void asm sideeffect \"s_memtime $0\", \"s\"(i64 0)\n"), ElementsAre("clock"));
+  EXPECT_TRUE(use("  call void asm sideeffect \"s_barrier\", \"\"()\n").waits_in_blocks);
+}
+
 }  // namespace
 }  // namespace mneme::ir

@@ -169,7 +169,7 @@ class RecordedCompileWork final : public CompileWork {
 Result<std::unique_ptr<CompileWork>> create_compile_work(RecordedKernel& recorded, DeviceKind kind,
                                                          const std::string& architecture) {
   MNEME_ASSIGN(auto compiler, Compiler::create(kind, architecture));
-  warm_assembler_up(*compiler);
+  warm_assembler_up(*compiler, recorded.kernel.target);
   return std::unique_ptr<CompileWork>(new RecordedCompileWork(recorded, kind, architecture, std::move(compiler)));
 }
 

@@ -218,7 +218,7 @@ int run_llvm_worker_process(int descriptor) {
     [[maybe_unused]] Status ignored = send(caller, ZygoteRefused{status.to_string()});
     return 1;
   }
-  warm_llvm_up(DeviceKind::cpu, "x86-64-v3");
+  warm_llvm_up(DeviceKind::cpu, "x86-64-v3", "nvptx");
   run_zygote(std::move(caller), serve);
   return 0;
 }

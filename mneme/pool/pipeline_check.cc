@@ -4,13 +4,12 @@
 #include <span>
 
 #include "mneme/compile/compiler.h"
+#include "mneme/compile/target_triple.h"
 #include "mneme/pool/isolated.h"
 
 namespace mneme {
 namespace {
 
-// A module of nothing, on which passes take no time.
-constexpr std::string_view kNothing = "target triple = \"nvptx64-nvidia-cuda\"\n";
 constexpr std::chrono::milliseconds kPatience{10'000};  // what takes longer has been parsed
 
 // Whether no parenthesis of it belongs to one of what stands before or behind it.
@@ -23,13 +22,21 @@ bool is_closed(std::string_view pipeline) {
   return depth == 0 && !pipeline.empty();
 }
 
-Status parse(const std::string& pipeline, const std::vector<std::string>& plugins) {
+// What a pipeline is parsed with. Each target has passes of its own.
+struct With {
+  const std::vector<std::string>& plugins;
+  std::string_view target;
+};
+
+// On a module of nothing, on which passes take no time.
+Status parse(const std::string& pipeline, const With& with) {
   IsolatedWork work;
-  const ByteSpan source = std::as_bytes(std::span(kNothing));
+  const std::string nothing = fmt::format("target triple = \"{}\"\n", triple_of(with.target));
+  const ByteSpan source = std::as_bytes(std::span(nothing));
   work.source.assign(source.begin(), source.end());
   work.name = "nothing";
   work.pipeline = replace_as_built(pipeline, "default<O3>");
-  work.options.plugins = plugins;
+  work.options.plugins = with.plugins;
   MNEME_ASSIGN(IsolatedRun run, IsolatedRun::begin(work));
   if (!run.wait(kPatience)) return {};
   return run.end().status();
@@ -38,7 +45,7 @@ Status parse(const std::string& pipeline, const std::vector<std::string>& plugin
 using Pipelines = std::span<const std::string>;
 
 // Together as far as they parse, as each process takes its time.
-std::optional<RefusedPipeline> find(Pipelines pipelines, size_t place, const std::vector<std::string>& plugins) {
+std::optional<RefusedPipeline> find(Pipelines pipelines, size_t place, const With& with) {
   if (pipelines.empty()) return std::nullopt;
   std::string together;
   bool closed = true;
@@ -48,20 +55,20 @@ std::optional<RefusedPipeline> find(Pipelines pipelines, size_t place, const std
   }
   const bool alone = pipelines.size() == 1;
   if (alone || closed) {
-    Status status = parse(together, plugins);
+    Status status = parse(together, with);
     if (status.code() != Code::invalid_argument) return std::nullopt;
     if (alone) return RefusedPipeline{place, std::move(status)};
   }
   const size_t half = pipelines.size() / 2;
-  if (auto refused = find(pipelines.first(half), place, plugins)) return refused;
-  return find(pipelines.subspan(half), place + half, plugins);
+  if (auto refused = find(pipelines.first(half), place, with)) return refused;
+  return find(pipelines.subspan(half), place + half, with);
 }
 
 }  // namespace
 
 std::optional<RefusedPipeline> find_refused_pipeline(const std::vector<std::string>& pipelines,
-                                                     const std::vector<std::string>& plugins) {
-  return find(pipelines, 0, plugins);
+                                                     const std::vector<std::string>& plugins, std::string_view target) {
+  return find(pipelines, 0, {plugins, target});
 }
 
 }  // namespace mneme

@@ -78,7 +78,7 @@ std::vector<Nanoseconds> Future::times_so_far() const {
 Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
   if (!options.compile_for.empty()) {
-    options.device_kind = kind_of_architecture(options.compile_for);
+    MNEME_ASSIGN(options.device_kind, kind_of_architecture(options.compile_for));
     options.devices = {0};  // one worker, which needs no device
   }
   if (options.devices.empty()) return error(Code::invalid_argument, "opening a pool: no device is given");

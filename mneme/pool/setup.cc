@@ -43,7 +43,7 @@ Result<PoolSetup> pool_setup_from_json(const Json& json) {
   if (setup.compile_for.empty()) {
     MNEME_ASSIGN(setup.device_kind, parse_device_kind(json["device_kind"].get<std::string>()));
   } else {
-    setup.device_kind = kind_of_architecture(setup.compile_for);
+    MNEME_ASSIGN(setup.device_kind, kind_of_architecture(setup.compile_for));
   }
   setup.compile_memory = Bytes(json["compile_memory"].get<uint64_t>());
   return setup;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mneme/compile/compiler.h"
+#include "mneme/compile/target_triple.h"
 #include "mneme/ir/module.h"
 
 namespace mneme {
@@ -12,17 +13,8 @@ namespace {
 
 // A loop, a branch and arithmetic of both kinds, so that most of what a pipeline does has something to look at. Not the recorded
 // kernel: were that one that LLVM crashes on, there would be no pool.
-constexpr std::string_view kKernel = R"(
-target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
-target triple = "nvptx64-nvidia-cuda"
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-define ptx_kernel void @warm(ptr %p, ptr %q, i32 %n) {
+constexpr std::string_view kKernel = R"( void @warm(ptr %p, ptr %q, i32 %n, i32 %block, i32 %tid, i32 %width) {
 entry:
-  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-  %width = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %before = mul i32 %block, %width
   %first = add i32 %before, %tid
   br label %head
@@ -49,8 +41,12 @@ end:
 }
 )";
 
-Result<Translation> translate_kernel(Compiler& compiler) {
-  MNEME_ASSIGN(const ir::Module module, ir::Module::parse(std::as_bytes(std::span(kKernel)), "a kernel to begin with"));
+Result<Translation> translate_kernel(Compiler& compiler, std::string_view target) {
+  const std::string triple = triple_of(target);
+  const bool amd = triple == kAmdgcnTriple;
+  const std::string text =
+      fmt::format("target triple = \"{}\"\ndefine {}{}", triple, amd ? "amdgpu_kernel" : "ptx_kernel", kKernel);
+  MNEME_ASSIGN(const ir::Module module, ir::Module::parse(std::as_bytes(std::span(text)), "a kernel to begin with"));
   CompileOptions options;
   options.kernels = {"warm"};
   return compiler.translate(module, options);
@@ -64,14 +60,14 @@ void keep_freed_memory() {
   ::mallopt(M_TOP_PAD, 16 << 20);
 }
 
-void warm_llvm_up(DeviceKind kind, const std::string& architecture) {
+void warm_llvm_up(DeviceKind kind, const std::string& architecture, std::string_view target) {
   auto compiler = Compiler::create(kind, architecture);
   if (compiler.ok()) [[maybe_unused]]
-    auto ignored = translate_kernel(**compiler);
+    auto ignored = translate_kernel(**compiler, target);
 }
 
-void warm_assembler_up(Compiler& compiler) {
-  auto translation = translate_kernel(compiler);
+void warm_assembler_up(Compiler& compiler, std::string_view target) {
+  auto translation = translate_kernel(compiler, target);
   if (translation.ok()) [[maybe_unused]]
     auto ignored = compiler.assemble(*translation);
 }

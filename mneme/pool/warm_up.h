@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "mneme/compile/compiler.h"
 #include "mneme/device/code_image.h"
@@ -14,11 +15,11 @@ namespace mneme {
 // compilation.
 void keep_freed_memory();
 
-// Translates a small kernel by the default pipeline. Starts no thread. A failure is ignored.
-void warm_llvm_up(DeviceKind kind, const std::string& architecture);
+// Translates a small kernel for the target ("nvptx", "amdgcn") by the default pipeline. Starts no thread. A failure is ignored.
+void warm_llvm_up(DeviceKind kind, const std::string& architecture, std::string_view target);
 
 // Translates and assembles the same kernel. Called in the worker and not in the zygote, since the assembler may start threads. A
 // failure is ignored.
-void warm_assembler_up(Compiler& compiler);
+void warm_assembler_up(Compiler& compiler, std::string_view target);
 
 }  // namespace mneme

@@ -114,9 +114,10 @@ int run_worker_process(int descriptor) {
   }
   divert_output();
   keep_freed_memory();
-  warm_llvm_up(setup->device_kind, setup->compile_for.empty()
-                                       ? architecture_without_device(setup->device_kind, (*recorded)->kernel.arch)
-                                       : setup->compile_for);
+  const KernelRecord& kernel = (*recorded)->kernel;
+  warm_llvm_up(setup->device_kind,
+               setup->compile_for.empty() ? architecture_without_device(setup->device_kind, kernel.arch) : setup->compile_for,
+               kernel.target);
   limit_compile_memory(setup->compile_memory);
   run_zygote(std::move(pool), [&](const Json& json, Channel channel) {
     if (auto order = worker_order_from_json(json); order.ok()) be_worker(*setup, **recorded, *order, std::move(channel));

@@ -25,15 +25,8 @@ Status compile_into(ReplayResult& result, RecordedCode& code, const RecordedLaun
 
 Result<CodeFor> code_without_device(const KernelRecord& kernel, const std::string& architecture) {
   const std::string& wanted = architecture.empty() ? kernel.arch : architecture;
-  std::string known;
-  for (const CompilerBackend& backend : compiler_backends()) {
-    if (wanted.starts_with(backend.architecture_prefix)) return CodeFor{backend.kind, backend.architecture(wanted)};
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", backend.architecture_prefix);
-  }
-  return error(Code::unsupported,
-               "there is no compiler for the architecture '{}' in this build; the names of those that there are "
-               "begin with {}",
-               wanted, known);
+  MNEME_ASSIGN(const DeviceKind kind, kind_of_architecture(wanted));
+  return CodeFor{kind, architecture_without_device(kind, wanted)};
 }
 
 Result<CompiledCode> compile_launch(RecordedCode& code, const RecordedLaunch& launch, const Configuration& configuration,

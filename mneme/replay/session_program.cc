@@ -30,7 +30,7 @@ Status check_comparable(const Configuration& configuration, const KernelRecord& 
 Result<CodeComparison> Session::compare_with_program(const Configuration& configuration) {
   MNEME_TRY(check_comparable(configuration, kernel_));
   MNEME_ASSIGN(const ByteVector program, database_.load_image(kernel_, CodeImageRecord::Kind::cubin));
-  const DeviceKind kind = kind_of_architecture(kernel_.arch);
+  MNEME_ASSIGN(const DeviceKind kind, kind_of_architecture(kernel_.arch));
   MNEME_ASSIGN(const auto compiler, Compiler::create(kind, kernel_.arch));
   // Without a plan: in the program no variable is bound to an address.
   const CompileOptions options = compile_options(configuration, kernel_, {});

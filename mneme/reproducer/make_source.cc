@@ -32,7 +32,8 @@ struct Parts {
 };
 
 Status check_kernel(const Parts& parts) {
-  if (kind_of_architecture(parts.kernel.arch) != kKind)
+  const auto kind = kind_of_architecture(parts.kernel.arch);
+  if (!kind.ok() || *kind != kKind)
     return error(Code::unsupported, "the kernel was compiled for {}, and sources are made for CUDA devices", parts.kernel.arch);
   if (!parts.recorded.prologue.textures.empty())
     return Status(Code::unsupported, "the launch has textures or surfaces, which main.cpp does not make; --program does");

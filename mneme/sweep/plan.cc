@@ -150,7 +150,7 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   if (plan.compile_for.empty()) {
     MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
   } else {
-    plan.device = kind_of_architecture(plan.compile_for);
+    MNEME_ASSIGN(plan.device, kind_of_architecture(plan.compile_for));
   }
   MNEME_ASSIGN(plan.code, parse_code_level(json.value("code", "ir")));
   plan.as_built = json.value("as_built", "");
@@ -183,7 +183,7 @@ Status check_code_level(const SweepPlan& plan, const KernelRecord& kernel) {
   return check_each(plan, [&](const Configuration& configuration) { return check_code_level(configuration, kernel); });
 }
 
-Status check_pipelines(const SweepPlan& plan) {
+Status check_pipelines(const SweepPlan& plan, const KernelRecord& kernel) {
   const auto axis_of = [&](std::string_view key) {
     return std::find_if(plan.axes.begin(), plan.axes.end(), [&](const GridAxis& axis) { return axis.key == key; });
   };
@@ -191,7 +191,7 @@ Status check_pipelines(const SweepPlan& plan) {
   const auto axis = axis_of(kPasses);
   if (axis == plan.axes.end()) {
     if (plan.base.passes == Configuration().passes) return {};
-    auto refused = find_refused_pipeline({plan.base.passes}, plan.base.pass_plugins);
+    auto refused = find_refused_pipeline({plan.base.passes}, plan.base.pass_plugins, kernel.target);
     return refused ? refused->why : Status();
   }
   std::vector<std::string> pipelines;
@@ -201,7 +201,7 @@ Status check_pipelines(const SweepPlan& plan) {
     pipelines.push_back(axis->values[i].get<std::string>());
     places.push_back(i + 1);
   }
-  auto refused = find_refused_pipeline(pipelines, plan.base.pass_plugins);
+  auto refused = find_refused_pipeline(pipelines, plan.base.pass_plugins, kernel.target);
   if (!refused) return {};
   return refused->why.with_context(fmt::format("grid 'passes', value {} of {}", places[refused->place], axis->values.size()));
 }

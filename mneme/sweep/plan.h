@@ -47,7 +47,7 @@ Status check_code_level(const SweepPlan& plan, const KernelRecord& kernel);
 
 // invalid_argument: a pipeline of the plan does not parse; the message has its place in the plan. LLVM is asked in processes of
 // its own (find_refused_pipeline()). Where plugins are swept over, which may know other passes, no pipeline is refused.
-Status check_pipelines(const SweepPlan& plan);
+Status check_pipelines(const SweepPlan& plan, const KernelRecord& kernel);
 
 nlohmann::json to_json(const SweepPlan& plan);
 // Reads what this version or an earlier one wrote, where no pipeline meant default<O3>. incompatible: another version of the

@@ -491,11 +491,23 @@ TEST(SweepPoints, TenMillionAreDrawn) {
 
 TEST(SweepPlan, APipelineThatDoesNotParseIsNamedByItsPlace) {
   SweepPlan plan = some_plan();
+  KernelRecord kernel;
+  kernel.target = "nvptx";
   plan.axes = {*parse_axis("passes=null|default<O1>|no-such-pass")};
-  EXPECT_TRUE(check_pipelines(plan).to_string().starts_with("invalid_argument: grid 'passes', value 3 of 3: "))
-      << check_pipelines(plan).to_string();
+  const Status refused = check_pipelines(plan, kernel);
+  EXPECT_TRUE(refused.to_string().starts_with("invalid_argument: grid 'passes', value 3 of 3: ")) << refused.to_string();
   plan.axes.push_back(*parse_axis("pass_plugins=[]"));
-  EXPECT_TRUE(check_pipelines(plan).ok()) << "which plugins may know";
+  EXPECT_TRUE(check_pipelines(plan, kernel).ok()) << "which plugins may know";
+}
+
+TEST(SweepPlan, EachTargetHasPassesOfItsOwn) {
+  SweepPlan plan = some_plan();
+  KernelRecord kernel;
+  plan.axes = {*parse_axis("passes=default<O1>|function(amdgpu-promote-kernel-arguments)")};
+  kernel.target = "amdgcn";
+  EXPECT_TRUE(check_pipelines(plan, kernel).ok()) << check_pipelines(plan, kernel).to_string();
+  kernel.target = "nvptx";
+  EXPECT_EQ(check_pipelines(plan, kernel).code(), Code::invalid_argument);
 }
 
 TEST(SweepPlan, InstancesAreHashes) {

@@ -159,7 +159,8 @@ std::optional<Extent> required_block(const Database& database, const KernelDocum
     MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(database, kernel.kernel));
     const ProgramCode* program = code.program(Configuration());
     if (program == nullptr) return std::optional<Dim3>();
-    return mneme::required_block(*program, kind_of_architecture(kernel.kernel.arch));
+    MNEME_ASSIGN(const DeviceKind kind, kind_of_architecture(kernel.kernel.arch));
+    return mneme::required_block(*program, kind);
   }();
   const std::optional<Dim3> required = unwrap(std::move(block));
   return required ? std::optional(extent(*required)) : std::nullopt;

@@ -131,6 +131,7 @@ void bind_llvm_module(nb::module_& module) {
       .def("clone", [](const ModuleRef& self) { return ModuleRef(unwrap(self.copy())); })
       .def("link", raising(&ModuleRef::link))
       .def("strip_debug_info", raising(&ModuleRef::strip_debug_info))
+      .def("name_launch_reads", raising(&ModuleRef::name_launch_reads))
       .def("functions", raising(&ModuleRef::functions))
       .def("global_variables", raising(&ModuleRef::global_variables))
       .def("aliases", raising(&ModuleRef::aliases))

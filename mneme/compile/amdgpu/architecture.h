@@ -9,8 +9,6 @@
 
 namespace mneme::amdgpu {
 
-inline constexpr char kTriple[] = "amdgcn-amd-amdhsa";
-
 // Whether code is for devices on which XNACK or SRAMECC is on, off, or either.
 enum class Setting { any, on, off };
 

@@ -10,56 +10,15 @@
 
 #include <optional>
 
+#include "mneme/compile/amdgpu/recorded_target.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/floating_point.h"
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/target_features.h"
+#include "mneme/compile/target_triple.h"
 
 namespace mneme::amdgpu {
 namespace {
-
-constexpr char kVersionFlag[] = "amdhsa_code_object_version";  // 100 times the version
-constexpr unsigned kVersionUnit = 100;
-
-// The last of the list that names the feature: whether it is on. Nothing: none does.
-std::optional<bool> find_feature(llvm::StringRef list, llvm::StringRef name) {
-  llvm::SmallVector<llvm::StringRef> parts;
-  list.split(parts, ',', -1, /*KeepEmpty=*/false);
-  std::optional<bool> found;
-  for (llvm::StringRef part : parts)
-    if (part.drop_front() == name) found = part.starts_with("+");
-  return found;
-}
-
-// Nothing: the list names none, or both.
-std::optional<unsigned> find_wavefront(llvm::StringRef list) {
-  const bool narrow = find_feature(list, "wavefrontsize32").value_or(false);
-  const bool wide = find_feature(list, "wavefrontsize64").value_or(false);
-  if (narrow == wide) return std::nullopt;
-  return narrow ? 32 : 64;
-}
-
-unsigned usual_wavefront(llvm::StringRef processor) { return has_wavefront_of_32(processor.str()) ? 32 : 64; }
-
-// What the module says of what it was compiled for.
-struct Recorded {
-  std::string processor, features;  // empty: it says nothing
-  unsigned version = 0;             // of its code objects; 0: it says nothing
-};
-
-Recorded read_recorded(const llvm::Module& module) {
-  Recorded recorded;
-  for (const llvm::Function& function : module) {
-    if (function.isDeclaration() || (!recorded.processor.empty() && !is_kernel(function))) continue;
-    if (!function.hasFnAttribute("target-cpu")) continue;
-    recorded.processor = function.getFnAttribute("target-cpu").getValueAsString();
-    recorded.features = function.getFnAttribute("target-features").getValueAsString();
-    if (is_kernel(function)) break;
-  }
-  if (auto* flag = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag(kVersionFlag)))
-    recorded.version = static_cast<unsigned>(flag->getZExtValue() / kVersionUnit);
-  return recorded;
-}
 
 void append(std::string& list, llvm::StringRef features) {
   if (features.empty()) return;
@@ -71,14 +30,14 @@ void append(std::string& list, llvm::StringRef name, Setting setting) {
   if (setting != Setting::any) append(list, ((setting == Setting::on ? "+" : "-") + name).str());
 }
 
-Result<unsigned> choose_version(const Recorded& recorded, const TargetId& id, const CodegenOptions& options) {
+Result<unsigned> choose_version(const RecordedTarget& recorded, const TargetId& id, const CodegenOptions& options) {
   if (recorded.version != 0 && !is_code_object_version(recorded.version))
     return error(
         Code::incompatible,
         "making code for {}: the kernel was compiled for code objects of version {}, whose implicit arguments are others: "
         "build the program with -mcode-object-version=5 or 6",
         id.processor, recorded.version);
-  const unsigned usual = recorded.version == 0 ? 5 : recorded.version;
+  const unsigned usual = recorded.version == 0 ? kUsualVersion : recorded.version;
   if (!is_generic(id.processor)) return options.code_object.value_or(usual);
   if (options.code_object.value_or(6) != 6)
     return error(Code::invalid_argument, "codegen.code_object is {}: code objects for {} have version 6", *options.code_object,
@@ -86,7 +45,7 @@ Result<unsigned> choose_version(const Recorded& recorded, const TargetId& id, co
   return 6u;
 }
 
-Result<unsigned> choose_wavefront(const Recorded& recorded, const TargetId& id, const CodegenOptions& options) {
+Result<unsigned> choose_wavefront(const RecordedTarget& recorded, const TargetId& id, const CodegenOptions& options) {
   const auto asked = find_wavefront(options.features);
   const auto before = find_wavefront(recorded.features);
   const unsigned size = asked    ? *asked
@@ -117,7 +76,7 @@ Status take_setting(TargetId& id, Setting TargetId::* setting, const char* name,
 
 Result<std::unique_ptr<llvm::MCSubtargetInfo>> subtarget(const llvm::Target** target) {
   initialize_llvm();
-  const llvm::Triple triple(kTriple);
+  const llvm::Triple triple(kAmdgcnTriple);
   std::string reason;
   *target = llvm::TargetRegistry::lookupTarget(triple, reason);
   if (*target == nullptr) return error(Code::unavailable, "making code for AMD GPUs: {}", reason);
@@ -178,7 +137,7 @@ void internalise(llvm::Module& module) {
 
 Result<CodegenTarget> CodegenTarget::of(const llvm::Module& module, const std::string& architecture,
                                         const CodegenOptions& options) {
-  const Recorded recorded = read_recorded(module);
+  const RecordedTarget recorded = read_recorded_target(module);
   CodegenTarget target;
   MNEME_ASSIGN(target.id, parse_target_id(options.target.empty() ? architecture : options.target));
   const llvm::Target* backend = nullptr;
@@ -210,8 +169,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
   if (!optimisation) return error(Code::invalid_argument, "{}: the code generation level is {}, not 0 to 3", what, level);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = target.fusion;
-  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      llvm::Triple(kTriple), target.id.processor, target.features, options, llvm::Reloc::PIC_, std::nullopt, *optimisation));
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(llvm::Triple(kAmdgcnTriple), target.id.processor,
+                                                                            target.features, options, llvm::Reloc::PIC_,
+                                                                            std::nullopt, *optimisation));
   if (machine == nullptr) return error(Code::unavailable, "{}: LLVM's AMDGPU target does not start", what);
   return machine;
 }

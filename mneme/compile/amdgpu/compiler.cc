@@ -18,6 +18,7 @@
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/stages.h"
+#include "mneme/compile/target_triple.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::amdgpu {
@@ -116,7 +117,8 @@ class AmdgpuCompiler final : public Compiler {
   static Result<InstructionSet> instruction_set(const CodeObject& object) {
     MNEME_ASSIGN(const TargetId id, parse_target_id(object.target));
     const uint32_t wavefront = object.kernels.empty() ? 64 : object.kernels.front().wavefront;
-    return InstructionSet{kTriple, id.processor, fmt::format("-wavefrontsize{},+wavefrontsize{}", 96 - wavefront, wavefront)};
+    return InstructionSet{kAmdgcnTriple, id.processor,
+                          fmt::format("-wavefrontsize{},+wavefrontsize{}", 96 - wavefront, wavefront)};
   }
 
   static Result<CodeFacts> read_facts(ByteSpan image, const std::string& name) {

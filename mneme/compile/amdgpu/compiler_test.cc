@@ -46,8 +46,8 @@ CompiledCode compiled(const ir::Module& module, const CompileOptions& options, c
 }
 
 TEST(AmdgpuCompiler, IsARowOfTheTable) {
-  EXPECT_EQ(kind_of_architecture("gfx942"), DeviceKind::hip);
-  EXPECT_EQ(kind_of_architecture("gfx90a:sramecc+:xnack-"), DeviceKind::hip);
+  EXPECT_EQ(*kind_of_architecture("gfx942"), DeviceKind::hip);
+  EXPECT_EQ(*kind_of_architecture("gfx90a:sramecc+:xnack-"), DeviceKind::hip);
   EXPECT_EQ(architecture_without_device(DeviceKind::hip, "gfx90a"), "gfx90a");
   auto created = Compiler::create(DeviceKind::hip, "gfx942");
   ASSERT_TRUE(created.ok()) << created.status().to_string();
@@ -427,6 +427,22 @@ TEST(DeviceLibraries, WhereTheyAreLookedFor) {
   EXPECT_THAT(folders, testing::ElementsAre("/libraries", "/rocm/amdgcn/bitcode", "/opt/rocm/amdgcn/bitcode",
                                             "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"));
   EXPECT_EQ(device_library_folders().size(), 2u);
+}
+
+// Deployed code. A variable of constant memory is reached as others are: it lies in global memory.
+TEST(AmdgpuCompiler, VariablesAreReachedThroughATable) {
+  for (const char* architecture : kArchitectures) {
+    CompileOptions options = options_for("global_variables");
+    options.variable_table = {"table", "not_there", "counter"};
+    const ir::Module module = kernels_for(architecture);
+    const std::string ir = emitted(module, options, Stage::optimised, architecture);
+    EXPECT_THAT(ir, HasSubstr("addrspace(4) externally_initialized global [3 x ptr] [ptr addrspacecast (ptr "
+                              "addrspace(4) @table to ptr), ptr null, ptr addrspacecast (ptr addrspace(1) @counter to ptr)]"));
+    EXPECT_THAT(ir, Not(ContainsRegex("(load|store) [^\n]*@(table|counter)")));
+    const CompiledCode code = compiled(module, options, architecture);
+    EXPECT_THAT(code.state, testing::UnorderedElementsAre("table", "counter", "__mneme_variables"));
+    EXPECT_THAT(said_by("llvm-readelf --dyn-symbols", code.image.bytes), HasSubstr("__mneme_variables"));
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "mneme/compile/amdgpu/architecture.h"
 #include "mneme/compile/fatal_error.h"
+#include "mneme/compile/target_triple.h"
 
 namespace mneme::amdgpu {
 namespace {
@@ -18,7 +19,7 @@ class Limits {
  public:
   Limits(const std::string& processor, const std::string& features, bool narrow) : narrow_(narrow) {
     initialize_llvm();
-    const llvm::Triple triple(kTriple);
+    const llvm::Triple triple(kAmdgcnTriple);
     std::string ignored;
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, ignored);
     subtarget_.reset(target->createMCSubtargetInfo(triple, processor, features));

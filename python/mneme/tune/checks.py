@@ -52,7 +52,7 @@ def check_base(config: Config, instances: Sequence[Instance], kind: str) -> None
             _native.check_tolerances(
                 instance.database._native, instance.kernel._native, instance._native, config._value
             )
-    _check_passes(config)
+    _check_passes(config, instances)
 
 
 def check_space(space: SearchSpace, config: Config, kind: str, instances: Sequence[Instance] = ()) -> None:
@@ -86,7 +86,7 @@ def check_space(space: SearchSpace, config: Config, kind: str, instances: Sequen
         except InvalidArgumentError:  # a trial that is invalid, if the sampler comes across it
             continue
         else:
-            _check_choices(space, made)
+            _check_choices(space, made, instances)
             return
     if refused is not None:
         raise refused
@@ -99,7 +99,7 @@ def _check_code(config: Config, instances: Sequence[Instance], kind: str) -> Non
             _native.check_code(kernel._native, config._value, kind)
 
 
-def _check_choices(space: SearchSpace, config: Config) -> None:
+def _check_choices(space: SearchSpace, config: Config, instances: Sequence[Instance]) -> None:
     parameter = space.members.get("passes")
     if isinstance(parameter, Pipeline):
         texts = [*parameter.first, *(parameter.passes if parameter.max_length > 0 else ())]
@@ -112,11 +112,11 @@ def _check_choices(space: SearchSpace, config: Config) -> None:
     plugins = config.to_dict().get("pass_plugins", ())
     if all(map(_is_closed, texts)):
         with contextlib.suppress(InvalidArgumentError):  # together: each alone takes a process
-            _parse(",".join(texts), plugins)
+            _parse(",".join(texts), plugins, instances)
             return
     try:
         for text in texts:
-            _parse(text, plugins)
+            _parse(text, plugins, instances)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"parameter 'passes': {error}") from None
 
@@ -127,19 +127,21 @@ def _is_closed(text: str) -> bool:
     return not depths or (min(depths) >= 0 and depths[-1] == 0)
 
 
-def _check_passes(config: Config) -> None:
+def _check_passes(config: Config, instances: Sequence[Instance]) -> None:
     members = config.to_dict()
     if members["passes"] in ("as-built", "default<O3>") and not members.get("pass_plugins"):
         return
-    _parse(members["passes"], members.get("pass_plugins", ()))
+    _parse(members["passes"], members.get("pass_plugins", ()), instances)
 
 
-def _parse(pipeline: str, plugins: Sequence[str]) -> None:
+def _parse(pipeline: str, plugins: Sequence[str], instances: Sequence[Instance]) -> None:
     from mneme import llvm
 
     pipeline = re.sub(r"(?<![\w-])as-built(?![\w-])", "default<O3>", pipeline)  # of a kernel, and here is none
 
     # What goes wrong later than in parsing says nothing of another module.
     with contextlib.suppress(CorruptError, ExhaustedError, InternalError, TimeLimitError):
-        nothing = llvm.Module("configuration", triple="nvptx64-nvidia-cuda")
+        # Each target has passes of its own.
+        of_amd = any(instance.kernel.target == "amdgcn" for instance in instances)
+        nothing = llvm.Module("configuration", triple="amdgcn-amd-amdhsa" if of_amd else "nvptx64-nvidia-cuda")
         nothing.run(pipeline, plugins=plugins, timeout=_PATIENCE)

@@ -4,46 +4,31 @@
 
 #include <optional>
 
-#include "mneme/cpu/lower/amdgcn/warp_size.h"
+#include "mneme/compile/amdgpu/architecture.h"
+#include "mneme/compile/amdgpu/recorded_target.h"
 
 namespace mneme::cpu::amdgcn {
 namespace {
 
-constexpr uint64_t kAbiVersion = 500;
-
-// "gfx90a" is 9010, "gfx1030" 10300: the last two characters are the minor version and the stepping, a hexadecimal digit each.
-uint64_t isa_version(llvm::StringRef processor) {
-  unsigned major = 0, minor = 0, stepping = 0;
-  if (!processor.consume_front("gfx") || processor.size() < 3) return 0;
-  const bool failed = processor.drop_back(2).getAsInteger(10, major) ||
-                      processor.take_back(2).take_front().getAsInteger(16, minor) ||
-                      processor.take_back().getAsInteger(16, stepping);
-  return failed ? 0 : major * 1000 + minor * 100 + stepping;
-}
-
-const llvm::Function* of_a_target(const llvm::Module& module) {
-  for (const llvm::Function& function : module)
-    if (function.hasFnAttribute("target-cpu")) return &function;
-  return nullptr;
-}
-
-std::optional<uint64_t> value_of(llvm::StringRef name, const llvm::Module& module) {
-  const llvm::Function* function = of_a_target(module);
+std::optional<uint64_t> value_of(llvm::StringRef name, const mneme::amdgpu::RecordedTarget& target) {
+  using namespace mneme::amdgpu;
   if (name == "__oclc_daz_opt" || name == "__oclc_finite_only_opt" || name == "__oclc_unsafe_math_opt") return 0;
   if (name == "__oclc_correctly_rounded_sqrt32") return 1;
-  if (name == "__oclc_ABI_version") return kAbiVersion;
-  if (!function) return std::nullopt;
-  if (name == "__oclc_wavefrontsize64") return warp_size(*function) == 64 ? 1 : 0;
-  if (name == "__oclc_ISA_version") return isa_version(function->getFnAttribute("target-cpu").getValueAsString());
+  if (name == "__oclc_ABI_version") return kVersionUnit * (target.version == 0 ? kUsualVersion : target.version);
+  if (target.processor.empty()) return std::nullopt;
+  if (name == "__oclc_wavefrontsize64")
+    return find_wavefront(target.features).value_or(usual_wavefront(target.processor)) == 64 ? 1 : 0;
+  if (name == "__oclc_ISA_version") return isa_version(target.processor);
   return std::nullopt;
 }
 
 }  // namespace
 
 void define_controls(llvm::Module& module) {
+  const mneme::amdgpu::RecordedTarget target = mneme::amdgpu::read_recorded_target(module);
   for (llvm::GlobalVariable& variable : module.globals()) {
     if (!variable.isDeclaration() || !variable.getValueType()->isIntegerTy()) continue;
-    const auto value = value_of(variable.getName(), module);
+    const auto value = value_of(variable.getName(), target);
     if (!value) continue;
     variable.setInitializer(llvm::ConstantInt::get(variable.getValueType(), *value));
     variable.setLinkage(llvm::GlobalValue::InternalLinkage);

@@ -1,19 +1,13 @@
 #include "mneme/cpu/lower/amdgcn/warp_size.h"
 
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/IR/Attributes.h>
+#include "mneme/compile/amdgpu/recorded_target.h"
 
 namespace mneme::cpu::amdgcn {
 
 uint32_t warp_size(const llvm::Function& function) {
-  llvm::SmallVector<llvm::StringRef> features;
-  function.getFnAttribute("target-features").getValueAsString().split(features, ',');
-  for (llvm::StringRef feature : llvm::reverse(features)) {
-    if (feature == "+wavefrontsize32") return 32;
-    if (feature == "+wavefrontsize64") return 64;
-  }
-  const llvm::StringRef processor = function.getFnAttribute("target-cpu").getValueAsString();
-  return processor.starts_with("gfx1") ? 32 : 64;
+  const auto attribute = [&](const char* name) { return function.getFnAttribute(name).getValueAsString(); };
+  if (const auto named = mneme::amdgpu::find_wavefront(attribute("target-features"))) return *named;
+  return mneme::amdgpu::usual_wavefront(attribute("target-cpu"));
 }
 
 }  // namespace mneme::cpu::amdgcn

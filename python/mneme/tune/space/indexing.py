@@ -15,13 +15,21 @@ from mneme.errors import MnemeError
 if TYPE_CHECKING:
     from mneme import llvm
 
-_SREG = re.compile(r"llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid|ntid|nctaid)\.([xyz])$")
-# Other ways to learn of the launch: in assembler, or as part of a cluster.
-_OTHER_SREG = re.compile(r"%(n?tid|n?ctaid|n?cluster|gridid)|sreg\.(n?cluster|is\.explicit\.cluster)")
+_READ = re.compile(r"mneme\.launch\.(thread_index|block_index|block_extent|grid_extent)\.([xyz])$")
+# Other ways to learn of the launch: in assembler, as part of a cluster, or what else AMD's structures of a launch have.
+_OTHER_READ = re.compile(
+    r"%(n?tid|n?ctaid|n?cluster|gridid)|sreg\.(n?cluster|is\.explicit\.cluster)"
+    r"|amdgcn\.(implicitarg|dispatch)\.ptr|amdgcn\.cluster"
+)
 # Functions without code that know nothing of the launch.
-_HARMLESS = re.compile(r"(llvm\.|__nv_|__assertfail$|vprintf$|malloc$|free$)")
+_HARMLESS = re.compile(
+    r"(llvm\.|mneme\.launch\.|__nv_|__ocml_|__assertfail$|__assert_fail$|__atomic_work_item_fence$|vprintf$|malloc$|free$)"
+)
 # What a kernel's values are after these is what its source says.
 _TIDY = "always-inline,cgscc(inline),function(sroa,instcombine)"
+# And what the reads of the launch are after this, when they have their names.
+_NAMED = "function(instcombine)"
+_TARGETS = ("nvptx", "amdgcn")
 _CASTS = frozenset(("zext", "sext", "trunc", "freeze"))
 _SCALES = _CASTS | {"mul", "shl", "lshr", "udiv"}
 _SUMS = _SCALES | {"add", "sub"}
@@ -49,7 +57,7 @@ ANY = Direction()
 
 
 def directions_of(module: llvm.Module) -> dict[str, Direction]:
-    """What the only kernel of a module, which is changed, makes of directions x, y and z; of one without NVPTX, `ANY`.
+    """What the only kernel of a module, which is changed, makes of directions x, y and z; of code for no GPU, `ANY`.
 
     An error of LLVM's shows nothing either.
 
@@ -57,43 +65,45 @@ def directions_of(module: llvm.Module) -> dict[str, Direction]:
     Direction(sizes=False, threads=True, blocks=True, reason='the kernel does not read threadIdx.y')
     """
     unknown = dict.fromkeys("xyz", ANY)
-    if not module.triple.startswith("nvptx"):
+    if not module.triple.startswith(_TARGETS):
         return unknown
     try:
         module.run(_TIDY)
+        module._ref.name_launch_reads()
+        module.run(_NAMED)
     except MnemeError:  # of which the first trial tells more
         return unknown
     reads: dict[tuple[str, str], list[llvm.Instruction]] = {}
     for function in module.functions:
         if function.is_declaration and not _HARMLESS.match(function.name):
             return unknown
-        if _OTHER_SREG.search(function.name) and function.uses:
+        if _OTHER_READ.search(function.name) and function.uses:
             return unknown
         for instruction in function.instructions if not function.is_declaration else ():
             if not instruction.is_call:
                 continue
-            if (assembly := instruction.inline_assembly) is not None and _OTHER_SREG.search(assembly[0]):
+            if (assembly := instruction.inline_assembly) is not None and _OTHER_READ.search(assembly[0]):
                 return unknown
             if (read := _read_of(instruction)) is not None:
                 reads.setdefault(read, []).append(instruction)
-    if not any(register == "tid" for register, _ in reads):
+    if not any(what == "thread_index" for what, _ in reads):
         return unknown  # its threads find their work in another way
     return {direction: _direction(direction, reads) for direction in "xyz"}
 
 
 def _direction(direction: str, reads: dict[tuple[str, str], list[llvm.Instruction]]) -> Direction:
-    if ("tid", direction) not in reads:
+    if ("thread_index", direction) not in reads:
         return Direction(sizes=False, reason=f"the kernel does not read threadIdx.{direction}")
-    if ("ntid", direction) not in reads:
+    if ("block_extent", direction) not in reads:
         return Direction(sizes=False, reason=f"the kernel does not read blockDim.{direction}")
     uses: set[str] = set()
-    for read in reads.get(("ctaid", direction), []):
+    for read in reads.get(("block_index", direction), []):
         uses |= _uses_of(read, direction)
     if not uses <= {"threads", "blocks"}:
         return ANY
     if "threads" not in uses:
         return Direction(threads=False, reason=f"blockIdx.{direction} counts no threads")
-    if "blocks" not in uses and ("nctaid", direction) not in reads:
+    if "blocks" not in uses and ("grid_extent", direction) not in reads:
         return Direction(blocks=False, reason=f"blockIdx.{direction} counts threads only")
     return ANY
 
@@ -123,7 +133,7 @@ def _uses_of(block: llvm.Instruction, direction: str) -> set[str]:
 
 def _has_size(value: llvm.Value, direction: str, through: frozenset[str]) -> bool:
     """Whether a value is the size of a block, or made of it by such instructions."""
-    if _read_of(value) == ("ntid", direction):
+    if _read_of(value) == ("block_extent", direction):
         return True
     if getattr(value, "opcode", "") not in through:
         return False
@@ -132,5 +142,5 @@ def _has_size(value: llvm.Value, direction: str, through: frozenset[str]) -> boo
 
 def _read_of(value: llvm.Value) -> tuple[str, str] | None:
     function = getattr(value, "called_function", None) if getattr(value, "opcode", "") == "call" else None
-    found = _SREG.match(function.name) if function is not None else None
+    found = _READ.match(function.name) if function is not None else None
     return None if found is None else (found[1], found[2])
