@@ -11,6 +11,8 @@
 #   lacks FILE TEXT               the opposite
 #   json FILE EXPRESSION          prints the value of a Python expression over the JSON document in FILE, named d
 #   compile SOURCE OUTPUT [ARG…]  builds by hand with `mneme config`'s flags; ARGs stand before them
+#   compile_hip SOURCE OUTPUT [ARG…]  the same for a HIP program, for $HIP_ARCH (gfx90a), in which CUDA's names are HIP's (programs/as_hip)
+#   needs_hip                     ends the case as skipped where Mneme was built without HIP
 #   fail TEXT                     ends the case
 #   skip TEXT                     ends the case as skipped
 set -eu
@@ -45,6 +47,18 @@ compile() {
   shift 2
   # shellcheck disable=SC2046  # the flags are meant to be split
   $(mneme config cxx) -O2 -std=c++17 "$@" $(mneme config cxxflags) "$source" -o "$output" $(mneme config ldflags)
+}
+
+HIP_ARCH=gfx90a
+compile_hip() {
+  local source=$1 output=$2
+  shift 2
+  # shellcheck disable=SC2046  # the flags are meant to be split
+  $(mneme config cxx) -O2 -std=c++17 "$@" $(mneme config --hip cxxflags --arch "$HIP_ARCH") -I"$CASE_FOLDER/programs/as_hip" -include as_hip.h \
+    -x hip "$source" -x none -o "$output" $(mneme config --hip ldflags --arch "$HIP_ARCH")
+}
+needs_hip() {
+  mneme config rocmdir >out 2>err || { grep -q "was built without HIP" err && skip "built without HIP"; fail "mneme config rocmdir"; }
 }
 
 rm -rf "$MNEME_WORK"

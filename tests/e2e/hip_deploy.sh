@@ -1,0 +1,28 @@
+# HIP recordings are searched by a sweep on the CPU device, and what was found becomes deployed code and programs. tests/python/test_hip.py tunes.
+needs_hip
+compile_hip "$CASE_FOLDER/../gpu/deployed.cu" deployed -O0
+expect 0 mneme run --device cpu -- ./deployed
+mv out plain
+expect 0 mneme record -rdb db --device cpu --max 1 -- ./deployed
+
+expect 0 mneme sweep db scale --device cpu --iterations 2 --grid 'block.x=64|128' --grid 'passes=default<O1>|default<O3>' --keep-threads --results-dir swept
+contains out "4 of 4 configurations done: 4 verified"
+expect 0 mneme sweep --resume swept
+contains out "; 4 of an earlier run"
+
+# Deployed code has the place of each launch that its rule covers, and reaches the program's variables.
+expect 0 mneme sweep db scale --device cpu --iterations 2 --grid 'passes=default<O3>' --results-dir found
+expect 0 mneme deploy found --unconfirmed -o app.tuned
+contains out "app.tuned: 1 kernel with deployed code"
+expect 0 mneme deploy --show app.tuned
+contains out "variable       offsets"
+expect 0 mneme run --device cpu --tuned app.tuned -- ./deployed
+cmp -s out plain || fail "the program printed something else"
+contains err "39 of 39 launches ran the deployed code"
+
+# A launch as a program; sources are made for CUDA alone.
+expect 0 mneme export db scale --program --device cpu -o program
+expect 0 ./program --runs 2
+contains out "verified: memory is as recorded after the launch"
+expect 2 mneme export db scale --source -o folder
+contains err "the kernel was compiled for gfx90a, and sources are made for CUDA devices"

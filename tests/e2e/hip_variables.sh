@@ -1,0 +1,93 @@
+# Variables of HIP programs: reached by pointers, told by the program, in relocatable device code.
+needs_hip
+cat >app.hip <<'SOURCE'
+#include <cstdio>
+__device__ float table[1024];
+__device__ float* where = table;
+__constant__ float by[2] = {1, 2};
+__global__ void direct(float* p, int n) { int i = threadIdx.x; if (i < n) p[i] += by[0]; }
+__global__ void indirect(int n) { int i = threadIdx.x; if (i < n) where[i] *= by[1]; }
+int main() {
+  float* p;
+  if (hipGetSymbolAddress((void**)&p, HIP_SYMBOL(table))) return 1;
+  direct<<<1, 256>>>(p, 256);
+  indirect<<<1, 256>>>(256);
+  const float other[2] = {3, 4};
+  if (hipMemcpyToSymbol(HIP_SYMBOL(by), other, sizeof other)) return 2;
+  direct<<<1, 256>>>(p, 256);
+  float out[256];
+  if (hipMemcpyFromSymbol(out, HIP_SYMBOL(table), sizeof out)) return 3;
+  std::printf("%g\n", out[17]);
+  return hipDeviceSynchronize();
+}
+SOURCE
+compile_hip app.hip app
+expect 0 mneme record -rdb db --device cpu -- ./app
+[ "$(cat out)" = 5 ] || fail "the program's result"
+expect 0 mneme ls --json db
+[ "$(json out 'sorted(len(k["instances"]) for k in d["kernels"])')" = "[1, 2]" ] || fail "two kernels"
+for kernel in db/[0-9a-f]*.json; do
+  expect 0 mneme replay -rdb "$kernel" --device cpu --all-instances --iterations 1
+  lacks out '"verified": false'
+done
+
+# What a program says of its buffers.
+cat >sum.hip <<'SOURCE'
+#include <mneme/annotate.h>
+__device__ float largest[4];
+__global__ void sum(const float* values, int n, float* total) {
+  float share = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) share += values[i];
+  atomicAdd(total, share);
+  atomicAdd(&largest[threadIdx.x % 4], share);
+}
+int main() {
+  const int n = 1 << 14;
+  static float host[n];
+  for (int i = 0; i < n; ++i) host[i] = 1.0f / (1 + i % 97);
+  float *values, *total;
+  if (hipMalloc(&values, sizeof host) || hipMalloc(&total, 64) || hipMemset(total, 0, 64)) return 1;
+  if (hipMemcpy(values, host, sizeof host, hipMemcpyHostToDevice)) return 2;
+  mneme::annotate(total + 0, 1, {MNEME_F32, 1e-4, MNEME_RELATIVE, MNEME_NO_NORM, MNEME_NAN_AS_RECORDED, "total"});
+  mneme::annotate(largest, {MNEME_F32, 1e-4, MNEME_RELATIVE, MNEME_L2});
+  sum<<<32, 128>>>(values, n, total);
+  return hipDeviceSynchronize();
+}
+SOURCE
+compile_hip sum.hip sum
+expect 0 mneme record -rdb sums --device cpu -- ./sum
+expect 0 mneme show --json sums sum
+[ "$(json out '[(a["tag"], a["bytes"], a["tolerance"]) for a in d["instances"][0]["annotations"]]')" = \
+  "[('total', 4, 'f32, 0.0001, relative'), ('', 16, 'f32, 0.0001, relative, L2')]" ] || fail "the annotations are not as they were said"
+expect 0 mneme replay sums sum --device cpu --iterations 1 --block-dim-x 64 --grid-dim-x 3
+
+# Device code in another file, by hand.
+cat >device.hip <<'SOURCE'
+#include <hip/hip_runtime.h>
+__device__ int offset = 5;
+__device__ int twice(int x) { return 2 * x + offset; }
+SOURCE
+cat >main.hip <<'SOURCE'
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+extern __device__ int offset;
+__device__ int twice(int x);
+__global__ void fill(int* out) { out[threadIdx.x] = twice(threadIdx.x) + offset; }
+int main() {
+  int *device, host[64];
+  if (hipMalloc(&device, sizeof host) != hipSuccess) return 2;
+  fill<<<1, 64>>>(device);
+  if (hipMemcpy(host, device, sizeof host, hipMemcpyDeviceToHost) != hipSuccess) return 3;
+  for (int i = 0; i < 64; ++i) if (host[i] != 2 * i + 10) return 4;
+  std::puts("rdc: PASS");
+}
+SOURCE
+for source in main device; do
+  $(mneme config cxx) -O1 $(mneme config --hip cxxflags --rdc) -c "$source.hip" -o "$source.o"
+done
+$(mneme config cxx) main.o device.o -o by_hand $(mneme config --hip ldflags --rdc)
+expect 0 mneme record -rdb relocatable --device cpu -- ./by_hand
+contains out "rdc: PASS"
+expect 0 mneme replay relocatable fill --device cpu --iterations 1
+contains out '"verified": true'
