@@ -31,8 +31,13 @@ LaunchRule::Covers covers(const Configuration& configuration, BlockUse blocks) {
 
 // Calls that leave memory as it is, but for code that ends the program.
 bool changes_memory_alone(const std::string& function) {
-  return function.starts_with("llvm.") || function.starts_with("__nv_") || function == "__nvvm_reflect" ||
-         function.starts_with("__assert");
+  return function.starts_with("llvm.") || function.starts_with("__nv_") || function.starts_with("__ocml_") ||
+         function == "__nvvm_reflect" || function == "__atomic_work_item_fence" || function.starts_with("__assert");
+}
+
+// By which AMD's device libraries, which a kernel has with it, print and allocate.
+bool asks_the_host(const std::string& function) {
+  return function.starts_with("__ockl_hostcall") || function.starts_with("__ockl_dm_");
 }
 
 bool names(ByteSpan image, std::string_view function) {
@@ -114,7 +119,7 @@ Repeatable repeatable(const ir::Module* code, ByteSpan image, const TextureSet& 
     return Repeatable::yes;
   }
   for (const ir::FunctionInfo& function : code->functions())
-    if (function.is_declaration && !changes_memory_alone(function.name)) return Repeatable::no;
+    if (asks_the_host(function.name) || (function.is_declaration && !changes_memory_alone(function.name))) return Repeatable::no;
   return Repeatable::yes;
 }
 

@@ -98,6 +98,9 @@ TEST(RepeatableOf, CodeThatDoesMoreThanChangeMemoryIsNotRunTwice) {
   EXPECT_EQ(of_ir("declare void @__assertfail(ptr, ptr, i32, ptr, i64)"), Repeatable::yes);
   EXPECT_EQ(of_ir("declare i32 @vprintf(ptr, ptr)"), Repeatable::no);
   EXPECT_EQ(of_ir("declare ptr @malloc(i64)"), Repeatable::no);
+  EXPECT_EQ(of_ir("declare float @__ocml_sin_f32(float)"), Repeatable::yes);
+  EXPECT_EQ(of_ir("define void @__ockl_hostcall_preview() {\n  ret void\n}"), Repeatable::no) << "as printf of HIP's does";
+  EXPECT_EQ(of_ir("define i64 @__ockl_dm_alloc(i64 %n) {\n  ret i64 %n\n}"), Repeatable::no);
   const std::string plain = "a cubin", prints = "a cubin with vprintf in it";
   EXPECT_EQ(repeatable(nullptr, std::as_bytes(std::span(plain)), {}), Repeatable::yes);
   EXPECT_EQ(repeatable(nullptr, std::as_bytes(std::span(prints)), {}), Repeatable::no);

@@ -64,6 +64,29 @@ TEST(LaunchReads, WhatRocmsLibraryComputesIsOneRead) {
                           Not(HasSubstr("call i32 @mneme.launch.block_index"))));
 }
 
+// As HIP's headers have blockIdx.x.
+TEST(LaunchReads, TheDirectionIsChosenByASwitch) {
+  const std::string text = named(kAmd, R"(
+declare i32 @llvm.amdgcn.workgroup.id.x()
+define void @f(ptr %out) {
+entry:
+  switch i32 0, label %end [ i32 0, label %x
+                             i32 1, label %y ]
+x:
+  %b = call i32 @llvm.amdgcn.workgroup.id.x()
+  br label %end
+y:
+  br label %end
+end:
+  %v = phi i32 [ poison, %entry ], [ %b, %x ], [ poison, %y ]
+  store i32 %v, ptr %out
+  ret void
+}
+)");
+  EXPECT_THAT(text, AllOf(HasSubstr("%0 = call i32 @mneme.launch.block_index.x()"), HasSubstr("store i32 %0, ptr %out"),
+                          Not(HasSubstr("phi"))));
+}
+
 TEST(LaunchReads, BothVendorsHaveTheSameNames) {
   const auto reads = [](const char* triple, const char* read) {
     return named(triple, std::string("declare i32 @") + read + "()\ndefine void @f(ptr %out) {\n  %v = call i32 @" + read +

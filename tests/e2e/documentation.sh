@@ -66,15 +66,18 @@ import error_messages  # noqa: E402
 
 missing += error_messages.missing(root)
 
-# What is recorded: every cell's test exists. The first paragraph says how they are named.
+# What is recorded, and what works where: every cell's test exists. The first paragraphs say how they are named.
 units = "".join(path.read_text() for path in (root / "mneme").rglob("*_test.cc"))
-shown = set(re.findall(r"`(\w+)\.(\w+)`", (root / "docs/reference/recorded.md").read_text())) - {("Suite", "Name"), ("e2e", "name"), ("gpu", "name")}
-assert len(shown) > 50, shown
-for suite, name in shown:
-    files = {"e2e": [root / f"tests/e2e/{name}.sh"], "gpu": list((root / "tests/gpu").glob(f"{name}.*"))}.get(suite)
-    there = any(file.exists() for file in files) if files is not None else re.search(rf"TEST(_F|_P)?\({suite}, {name}\)", units)
-    if not there:
-        missing.append(f"docs/reference/recorded.md: there is no test {suite}.{name}")
+for page, least in ("recorded", 50), ("support", 40):
+    shown = set(re.findall(r"`(\w+)\.(\w+)`", (root / f"docs/reference/{page}.md").read_text()))
+    shown -= {("Suite", "Name")} | {(suite, "name") for suite in ("e2e", "gpu", "python")}
+    assert len(shown) > least, shown
+    for suite, name in shown:
+        files = {"e2e": [root / f"tests/e2e/{name}.sh"], "gpu": list((root / "tests/gpu").glob(f"{name}.*")),
+                 "python": [root / f"tests/python/test_{name}.py"]}.get(suite)
+        there = any(file.exists() for file in files) if files is not None else re.search(rf"TEST(_F|_P)?\({suite}, {name}\)", units)
+        if not there:
+            missing.append(f"docs/reference/{page}.md: there is no test {suite}.{name}")
 print("\n".join(sorted(set(missing))))
 sys.exit(1 if missing else 0)
 P

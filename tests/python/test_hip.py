@@ -21,14 +21,12 @@ def instance() -> Any:
 
 
 def test_it_says_what_it_was_compiled_for(instance: Any) -> None:
-    assert (instance.kernel.target, instance.kernel.arch) == ("amdgcn", "gfx90a")
-    assert instance.kernel.pipeline == "default<O2>"
+    assert (instance.kernel.target, instance.kernel.architecture) == ("amdgcn", "gfx90a")
 
 
 def test_it_is_replayed_on_the_cpu_device(instance: Any) -> None:
     assert mneme.replay(instance, device="cpu").verified
-    wrong = mneme.replay(instance, mneme.Config(grid={"x": 1}), device="cpu")
-    assert not wrong.verified and not wrong.failed
+    assert mneme.replay(instance, mneme.Config(grid={"x": 1}), device="cpu").failure == "wrong_result"
     specialised = mneme.Config(specialise={"arguments": ["n"], "dimensions": True}, block={"x": 64}, keep_threads=True)
     assert mneme.replay(instance, specialised, device="cpu").verified
 
@@ -58,12 +56,22 @@ def test_presets_have_the_knobs_of_amd(instance: Any) -> None:
 def test_its_launch_is_tuned(instance: Any, tmp_path: Path) -> None:
     study = tune(instance, "launch", trials=4, seed=1, device="cpu", results_dir=tmp_path / "launched")
     assert study.count("complete") >= 1
-    assert study.best is not None and study.best.verified
+    assert study.best is not None and study.best.time is not None
 
 
 def test_registers_are_tuned_where_nothing_is_run(tmp_path: Path) -> None:
     results = tmp_path / "tuned"
-    asked = ["--compile-only", "--arch", "gfx942", "--space", "specialise", "--objective", "spills,registers", "--trials", "4"]
+    asked = [
+        "--compile-only",
+        "--arch",
+        "gfx942",
+        "--space",
+        "specialise",
+        "--objective",
+        "spills,registers",
+        "--trials",
+        "4",
+    ]
     assert main([os.fspath(RECORDING), "scale", *asked, "--results-dir", str(results), "--json"]) == 0
     assert (results / "results.jsonl").exists()
 
