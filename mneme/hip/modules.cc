@@ -22,7 +22,7 @@ struct Named {
 
 struct Module {
   ByteVector bundle;  // what the wrapper points to
-  CodeWrapper wrapper{};
+  ImageWrapper wrapper{};
   void** registered = nullptr;
   std::map<std::string, std::unique_ptr<Named>, std::less<>> kernels, variables;
 };

@@ -8,19 +8,13 @@
 #include <memory>
 #include <vector>
 
+#include "mneme/base/amd_target.h"
 #include "mneme/base/compress.h"
 #include "mneme/runtime/elf_view.h"
+#include "mneme/runtime/image_wrapper.h"
 
 namespace mneme {
 namespace {
-
-struct Wrapper {
-  uint32_t magic;
-  uint32_t version;
-  const std::byte* bundle;
-  const void* unused;
-};
-constexpr uint32_t kWrapperMagic = 0x48495046;  // "HIPF"
 
 constexpr std::string_view kPlainMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
@@ -119,23 +113,6 @@ Result<ByteVector> content_of(ByteSpan bundle, const std::string& name) {
   return content;
 }
 
-// The features that a target sets: ":sramecc+:xnack-" after the processor.
-std::vector<std::string_view> features_of(std::string_view target) {
-  std::vector<std::string_view> features;
-  for (size_t at = target.find(':'); at != target.npos;) {
-    const size_t next = target.find(':', at + 1);
-    features.push_back(target.substr(at + 1, next == target.npos ? next : next - at - 1));
-    at = next;
-  }
-  return features;
-}
-
-bool runs_on(std::string_view target, std::string_view device) {
-  if (target.substr(0, target.find(':')) != device.substr(0, device.find(':'))) return false;
-  const auto set = features_of(device);
-  return std::ranges::all_of(features_of(target), [&](std::string_view f) { return std::ranges::find(set, f) != set.end(); });
-}
-
 bool is_code_object(const Entry& entry) { return entry.kind.starts_with("hip") && entry.size != 0; }
 
 std::string list(const std::vector<Entry>& entries) {
@@ -149,28 +126,27 @@ std::string list(const std::vector<Entry>& entries) {
 
 Result<ByteSpan> bundle_of_wrapper(const void* wrapper) {
   const std::string name = "a registered bundle";
-  Wrapper view;
-  std::memcpy(&view, wrapper, sizeof view);
-  if (view.magic != kWrapperMagic || view.bundle == nullptr)
+  const ImageWrapper view = read_wrapper(wrapper);
+  if (view.magic != kBundleWrapper || view.image == nullptr)
     return error(Code::corrupt, "a bundle was registered whose wrapper has magic {:#x}, {:#x} expected", view.magic,
-                 kWrapperMagic);
-  if (std::memcmp(view.bundle, kCompressedMagic.data(), kCompressedMagic.size()) == 0) {
-    MNEME_ASSIGN(const CompressedHeader header, compressed_header({view.bundle, 32}, name));
-    return ByteSpan(view.bundle, header.bytes);
+                 kBundleWrapper);
+  if (std::memcmp(view.image, kCompressedMagic.data(), kCompressedMagic.size()) == 0) {
+    MNEME_ASSIGN(const CompressedHeader header, compressed_header({view.image, 32}, name));
+    return ByteSpan(view.image, header.bytes);
   }
   // The table says where the last code object ends, and its entries how long it is itself: it is read as far as it goes.
   uint64_t end = kPlainMagic.size() + sizeof(uint64_t), count = 0;
-  if (!begins_with({view.bundle, kPlainMagic.size()}, kPlainMagic))
+  if (!begins_with({view.image, kPlainMagic.size()}, kPlainMagic))
     return error(Code::corrupt, "{}: bundle offset 0: no bundle of code objects starts here (wrong magic)", name);
-  std::memcpy(&count, view.bundle + kPlainMagic.size(), sizeof count);
+  std::memcpy(&count, view.image + kPlainMagic.size(), sizeof count);
   for (count = std::min(count, kMostEntries); count != 0; --count) {
     uint64_t words[3];
-    std::memcpy(words, view.bundle + end, sizeof words);
+    std::memcpy(words, view.image + end, sizeof words);
     end += sizeof words + std::min(words[2], kLongestName);
   }
-  MNEME_ASSIGN(const std::vector<Entry> entries, entries_of({view.bundle, end}, name));
+  MNEME_ASSIGN(const std::vector<Entry> entries, entries_of({view.image, end}, name));
   for (const Entry& entry : entries) end = std::max(end, entry.offset + entry.size);
-  return ByteSpan(view.bundle, end);
+  return ByteSpan(view.image, end);
 }
 
 Result<DeviceElf> find_code_object(ByteSpan bundle, std::string_view architecture, const std::string& name) {
@@ -184,8 +160,8 @@ Result<DeviceElf> find_code_object(ByteSpan bundle, std::string_view architectur
   const Entry* best = nullptr;
   const bool any = !architecture.starts_with("gfx");
   for (const Entry& entry : entries) {
-    if (!is_code_object(entry) || (any ? best != nullptr : !runs_on(entry.target, architecture))) continue;
-    if (!best || features_of(entry.target).size() > features_of(best->target).size()) best = &entry;
+    if (!is_code_object(entry) || (any ? best != nullptr : !amd_device_runs(entry.target, architecture))) continue;
+    if (!best || amd_settings(entry.target).size() > amd_settings(best->target).size()) best = &entry;
   }
   if (!best)
     return error(Code::unsupported, "{}: no device code{} (it holds {}): compile with --offload-arch", name,

@@ -10,8 +10,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint32_t kWrapperMagic = 0x48495046;  // "HIPF"
-constexpr uint64_t kBundleAlignment = 4096;     // of code objects in a bundle, as clang has it
+constexpr uint64_t kBundleAlignment = 4096;  // of code objects in a bundle, as clang has it
 
 bool is_elf(const void* bytes) { return std::memcmp(bytes, ELFMAG, SELFMAG) == 0; }
 
@@ -28,11 +27,11 @@ Result<std::string> target_of(ByteSpan code, const std::string& name) {
 
 }  // namespace
 
-CodeWrapper wrap_bundle(ByteSpan bundle) { return {kWrapperMagic, 1, bundle.data(), nullptr}; }
+ImageWrapper wrap_bundle(ByteSpan bundle) { return {kBundleWrapper, 1, bundle.data(), nullptr}; }
 
 Result<ByteSpan> code_object_at(const void* image) {
   if (is_elf(image)) return image_at(image);
-  const CodeWrapper wrapper{kWrapperMagic, 1, image, nullptr};
+  const ImageWrapper wrapper{kBundleWrapper, 1, static_cast<const std::byte*>(image), nullptr};
   return bundle_of_wrapper(&wrapper);
 }
 

@@ -10,18 +10,12 @@
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
+#include "mneme/runtime/image_wrapper.h"
 
 namespace mneme {
 
-// What a program registers with HIP (__CudaFatBinaryWrapper of HIP's).
-struct CodeWrapper {
-  uint32_t magic;
-  uint32_t version;
-  const void* bundle;
-  const void* unused;
-};
 // A wrapper that points to the bundle, which must outlive it.
-CodeWrapper wrap_bundle(ByteSpan bundle);
+ImageWrapper wrap_bundle(ByteSpan bundle);
 
 // The bytes of the bundle or of the code object that begins there, as many as their own headers say.
 Result<ByteSpan> code_object_at(const void* image);

@@ -8,17 +8,10 @@
 #include "mneme/base/compress.h"
 #include "mneme/runtime/device_code.h"
 #include "mneme/runtime/elf_view.h"
+#include "mneme/runtime/image_wrapper.h"
 
 namespace mneme {
 namespace {
-
-struct Wrapper {
-  uint32_t magic;
-  uint32_t version;
-  const std::byte* fat_binary;
-  const void* prelinked;
-};
-constexpr uint32_t kWrapperMagic = 0x466243B1;
 
 struct FatHeader {
   uint32_t magic;
@@ -160,16 +153,15 @@ uint32_t architecture_of_ptx(std::string_view text) {
 }  // namespace
 
 Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper) {
-  Wrapper view;
-  std::memcpy(&view, wrapper, sizeof view);
-  if (view.magic != kWrapperMagic || view.fat_binary == nullptr)
+  const ImageWrapper view = read_wrapper(wrapper);
+  if (view.magic != kFatWrapper || view.image == nullptr)
     return error(Code::corrupt, "a fat binary was registered whose wrapper has magic {:#x}, {:#x} expected", view.magic,
-                 kWrapperMagic);
+                 kFatWrapper);
   FatHeader header;
-  std::memcpy(&header, view.fat_binary, sizeof header);
+  std::memcpy(&header, view.image, sizeof header);
   if (header.magic != kFatMagic)
     return error(Code::corrupt, "a registered fat binary has magic {:#x}, {:#x} expected", header.magic, kFatMagic);
-  return ByteSpan(view.fat_binary, header.header_bytes + header.content_bytes);
+  return ByteSpan(view.image, header.header_bytes + header.content_bytes);
 }
 
 Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::string& name) {
@@ -196,7 +188,7 @@ Result<ByteSpan> image_at(const void* image) {
   const auto* bytes = static_cast<const std::byte*>(image);
   uint32_t magic = 0;
   std::memcpy(&magic, bytes, sizeof magic);
-  if (magic == kWrapperMagic) return fat_binary_of_wrapper(image);
+  if (magic == kFatWrapper) return fat_binary_of_wrapper(image);
   if (magic == kFatMagic) {
     FatHeader header;
     std::memcpy(&header, bytes, sizeof header);

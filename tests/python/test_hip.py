@@ -1,4 +1,4 @@
-"""A recording of a HIP program: what Python does with recordings, it does with this one. Neither ROCm nor a GPU is needed."""
+"""A recording of a HIP program: all is done with it that is done with others. Neither ROCm nor a GPU is needed."""
 
 import os
 from pathlib import Path

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "mneme/base/amd_target.h"
 #include "mneme/base/suggestion.h"
 
 namespace mneme::amdgpu {
@@ -33,26 +34,6 @@ std::vector<std::string> known_processors() {
 
 std::string spelled(const char* feature, Setting setting) {
   return setting == Setting::any ? "" : fmt::format(":{}{}", feature, setting == Setting::on ? '+' : '-');
-}
-
-bool contradicts(Setting target, Setting device) { return target != Setting::any && device != Setting::any && target != device; }
-
-// The processors that run the code of a generic one.
-bool is_of_generic(llvm::StringRef generic, llvm::StringRef processor) {
-  constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kTable[] = {
-      {"gfx9-generic", "gfx900 gfx902 gfx904 gfx906 gfx909 gfx90c"},
-      {"gfx9-4-generic", "gfx942 gfx950"},
-      {"gfx10-1-generic", "gfx1010 gfx1011 gfx1012 gfx1013"},
-      {"gfx10-3-generic", "gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036"},
-      {"gfx11-generic", "gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1152 gfx1153"},
-      {"gfx12-generic", "gfx1200 gfx1201"},
-  };
-  for (const auto& [name, processors] : kTable) {
-    llvm::SmallVector<llvm::StringRef> words;
-    processors.split(words, ' ');
-    if (name == generic) return llvm::is_contained(words, processor);
-  }
-  return false;
 }
 
 }  // namespace
@@ -96,10 +77,7 @@ Result<TargetId> parse_target_id(std::string_view text) {
 }
 
 bool runs_on(std::string_view target, std::string_view device) {
-  auto code = parse_target_id(target), machine = parse_target_id(device);
-  if (!code.ok() || !machine.ok()) return false;
-  if (code->processor != machine->processor && !is_of_generic(code->processor, machine->processor)) return false;
-  return !contradicts(code->xnack, machine->xnack) && !contradicts(code->sramecc, machine->sramecc);
+  return parse_target_id(target).ok() && parse_target_id(device).ok() && amd_device_runs(target, device);
 }
 
 }  // namespace mneme::amdgpu

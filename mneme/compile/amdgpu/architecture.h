@@ -34,9 +34,7 @@ bool has_wavefront_of_64(std::string_view processor);
 // 9010 for gfx90a: the number that ROCm's device libraries have for it (__oclc_ISA_version).
 uint32_t isa_version(std::string_view processor);
 
-// Whether a device of architecture `device` runs a code object made for `target`, both target IDs: the processor is the same, or
-// the target is the generic one of the device's, and no setting of the target is the device's opposite. False where one of the
-// two is none.
+// As amd_device_runs(); false where one of the two is no target ID.
 bool runs_on(std::string_view target, std::string_view device);
 
 }  // namespace mneme::amdgpu

@@ -27,7 +27,8 @@ _HARMLESS = re.compile(
 )
 # What a kernel's values are after these is what its source says.
 _TIDY = "always-inline,cgscc(inline),function(sroa,instcombine)"
-# And what the reads of the launch are after this, when they have their names. HIP's headers choose the direction by a switch.
+# And what the reads of the launch are after this, when they have their names. HIP's headers choose the direction by a
+# switch.
 _NAMED = "function(sccp,instcombine)"
 _TARGETS = ("nvptx", "amdgcn")
 _CASTS = frozenset(("zext", "sext", "trunc", "freeze"))
