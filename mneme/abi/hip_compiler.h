@@ -1,7 +1,7 @@
 /* What the headers and libraries of ROCm before 6 expect of the compiler and clang 22 no longer has: the width of a wavefront as
- * a macro, a fence of a library of device functions that clang no longer links, and a constant that the mathematical ones ask
- * for. `mneme config --hip cxxflags` has clang include this file before every file. It is nothing but in HIP files. With
- * ROCm 6 and newer it has not been tried.
+ * a macro, a fence of a library of device functions that clang no longer links, a constant that the mathematical ones ask for,
+ * and the reciprocals of half-precision numbers, which clang's own header declared. `mneme config --hip cxxflags` has clang
+ * include this file before every file. It is nothing but in HIP files. With ROCm 6 and newer it has not been tried.
  */
 #ifndef MNEME_ABI_HIP_COMPILER_H
 #define MNEME_ABI_HIP_COMPILER_H
@@ -15,6 +15,16 @@
 #define __AMDGCN_WAVEFRONT_SIZE 64
 #endif
 #endif
+
+/* hip_fp16.h calls these, on the host's side too, where clang reads the bodies of device functions and makes no code of them. */
+typedef _Float16 mneme_half2 __attribute__((ext_vector_type(2)));
+static inline __attribute__((device, always_inline)) _Float16 __llvm_amdgcn_rcp_f16(_Float16 x) {
+  return (_Float16)__builtin_amdgcn_rcph(x);
+}
+static inline __attribute__((device, always_inline)) mneme_half2 __llvm_amdgcn_rcp_2f16(mneme_half2 x) {
+  mneme_half2 reciprocals = {__llvm_amdgcn_rcp_f16(x.x), __llvm_amdgcn_rcp_f16(x.y)};
+  return reciprocals;
+}
 
 #if defined(__HIP_DEVICE_COMPILE__) && __has_include(<hip/amd_detail/device_library_decls.h>)
 #include <hip/amd_detail/device_library_decls.h>
