@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which kernels of many programs are recorded, and which of them verify: a table of a whole suite.
 
-    mneme-survey LIST.toml [--results FOLDER] [--device auto|cuda|cpu] [--jobs N] [--only REGEX] [--record OPTION]...
+    mneme-survey LIST.toml [--results FOLDER] [--device auto|cuda|cpu] [--jobs N] [--only REGEX] [--record OPTION]... [--compile-for ARCH]
 
 The list names the programs, which may be any that `mneme record` takes:
 
@@ -21,7 +21,8 @@ Each program is run twice as it is: one that is not right, or whose kernels the 
 that. The others are profiled (which kernels does it launch?), and recorded, one launch of each kernel (--record
 '--max 4': other options of `mneme record`). Its exit status and output must stay the same. Each recorded launch is replayed in a
 process of its own, under the pipeline `as-built`; where that does not verify, `mneme check` says whether the launch does the same
-each time it is replayed.
+each time it is replayed. With --compile-for each recorded launch is also compiled for that architecture, which need not be there:
+as built, and at the four points of a grid, of which the table tells how many need fewer registers, or are smaller.
 
 What was found of a program is a line of FOLDER/programs.jsonl as soon as it is known; a further run goes on with the others.
 FOLDER/survey.md is the table, with how long a program takes by itself and recorded. Exit status: 0, 1 when a program was changed by
@@ -49,7 +50,8 @@ TIMES = re.compile(
     r"time|second|elapsed|latency|duration|bandwidth|throughput|speed|rate|flop|fps|clock|took|cycles|per\s*sec|/s\b|\b[mun]?s\b|\bsecs?\b",
     re.IGNORECASE,
 )
-REPLAY_LIMIT = 300  # seconds for one replay or check
+REPLAY_LIMIT = 300  # seconds for one replay, check or sweep
+GRID = ("--grid", "passes=default<O1>|default<O3>", "--grid", "specialise.dimensions=false|true")
 RUNNING = set()  # processes, each the leader of its group
 
 
@@ -184,14 +186,40 @@ class Survey:
             listing = json.loads(self.mneme_plain("ls", "--json", database).out)
             for kernel in listing["kernels"]:
                 for number in range(len(kernel["instances"])):
-                    found["instances"].append({"kernel": kernel["name"], **self.replayed(database, kernel, number)})
+                    name = f"{kernel['static_hash']}#{number}"
+                    instance = {"kernel": kernel["name"], **self.replayed(database, name)}
+                    if self.options.compile_for:
+                        instance["compiled"] = self.compiled(database, name, folder / f"sweep-{len(found['instances'])}")
+                    found["instances"].append(instance)
         return found
 
     def mneme_plain(self, command, *arguments):
         return Finished([self.options.mneme, command, *arguments], limit=REPLAY_LIMIT)
 
-    def replayed(self, database, kernel, number):
-        name = f"{kernel['static_hash']}#{number}"
+    def compiled(self, database, name, results):
+        """What the code of --compile-for needs as built, and the least that it needs at a point of the grid."""
+        architecture = ("--compile-only", "--arch", self.options.compile_for)
+        done = self.mneme_plain("sweep", database, name, *architecture, *GRID, "--results-dir", results)
+        if done.status not in (0, 1):
+            return {"reason": f"after {REPLAY_LIMIT} s" if done.status is None else done.reason()}
+        built, points, refusal = None, [], "no point of the grid was tried"
+        for line in (results / "results.jsonl").read_text().splitlines()[1:]:
+            tried = json.loads(line)
+            if tried["failure"]:
+                refusal = f"{tried['failure']}: {tried['reason']}"
+            elif tried.get("label", "").startswith("baseline"):
+                built = tried["result"]
+            else:
+                points.append(tried["result"])
+        if built is None or not points:
+            return {"reason": refusal}
+        return {
+            "points": len(points),
+            "registers": [built["reg_usage"], min(point["reg_usage"] for point in points)],
+            "bytes": [built["obj_size"], min(point["obj_size"] for point in points)],
+        }
+
+    def replayed(self, database, name):
         # Whether it verifies does not depend on who else uses the GPU; the CPU device is shared anyway.
         shared = ["--shared-device"] if self.options.device != "cpu" and os.path.exists("/dev/nvidiactl") else []
         done = self.mneme("replay", database, name, "as-built", "--iterations", "1", "--json", *shared)
@@ -230,11 +258,22 @@ def exceptions(entry, without):
     for one in entry["instances"]:
         if one["verdict"] not in ("verified", "not deterministic"):
             texts.append(": ".join([one["kernel"], one["verdict"], *([one["reason"]] if "reason" in one else [])]))
+        if "reason" in one.get("compiled", {}):
+            texts.append(f"{one['kernel']}: not compiled: {one['compiled']['reason']}")
     if without:
         report = entry["report"]
         reasons = [why["reason"] for why in report["not_recorded"] if not why["reason"].startswith("the kernel has as many")]
         texts.append(f"without an instance: {', '.join(without)} ({'; '.join(reasons) or report['ended_early'] or 'no reason was given'})")
     return texts
+
+
+def compiled_head(compiled):
+    """The line about --compile-for, if it was asked for."""
+    if not compiled:
+        return []
+    good = [one for one in compiled if "points" in one]
+    fewer, smaller = (sum(one[what][1] < one[what][0] for one in good) for what in ("registers", "bytes"))
+    return [f"{share(len(good), len(compiled))} instances are compiled; a point of the grid has fewer registers for {fewer}, less code for {smaller}."]
 
 
 def table(entries):
@@ -258,6 +297,7 @@ def table(entries):
     held = f"{share(sums['held'], sums['kernels'])} kernels that they launch have an instance"
     right = f"{share(sums['verified'], sums['instances'] - sums['varying'])} instances that do the same each time verify as built"
     head = [f"{unchanged}; {len(entries) - len(ran)} more do not run, end or do right.", f"{held}. {right}; {sums['varying']} are not deterministic."]
+    head += compiled_head([one["compiled"] for entry in ran for one in entry.get("instances", []) if "compiled" in one])
     return "\n".join([*head, "", *rows, ""]), changed
 
 
@@ -266,7 +306,7 @@ def write_table(folder, entries):
     new = folder / "survey.md.new"
     new.write_text(text)
     new.replace(folder / "survey.md")
-    return text.splitlines()[:2], changed
+    return text.split("\n\n")[0].splitlines(), changed
 
 
 def known_entries(file):
@@ -313,6 +353,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="programs at once (default: 1)")
     parser.add_argument("--only", default="", metavar="REGEX", help="only programs in whose name this is found")
     parser.add_argument("--record", action="append", default=[], metavar="OPTION", help="options of mneme record in place of --max 1; repeatable")
+    parser.add_argument("--compile-for", metavar="ARCH", help="compile each recorded launch for this architecture too, as gfx942, under a small grid")
     parser.add_argument("--scratch", metavar="FOLDER", help="where recordings are kept while they are looked at (default: the temporary folder)")
     parser.add_argument("--mneme", default=str(beside) if beside.exists() else "mneme", help="the command (default: the one beside this, or on the PATH)")
     options = parser.parse_args()

@@ -57,6 +57,18 @@ grep -Eq '^\| good \| unchanged \| [0-9.]+ s \| [0-9.]+ s \| 1 \| 1 \| 1 \| 1 \|
 grep -Eq '^\| order \\\| of threads \| unchanged \| [0-9.]+ s \| [0-9.]+ s \| 2 \| 2 \| 2 \|' found/survey.md || fail "no row of order"
 [ "$(wc -l <found/programs.jsonl)" -eq 5 ] || fail "not every program has an entry"
 
+# Each launch compiled for an architecture that need not be there, and one that there is no compiler for.
+expect 0 survey list.toml --results compiled --only '^good$' --compile-for sm_80
+contains compiled/survey.md "1 of 1 (100.0 %) instances are compiled; a point of the grid has fewer registers for "
+json_line() { python3 -c 'import json,sys; d=json.loads(open(sys.argv[1]).readline())["instances"][0]["compiled"]; print(eval(sys.argv[2]))' "$@"; }
+[ "$(json_line compiled/programs.jsonl 'd["points"], len(d["registers"]), min(d["registers"] + d["bytes"]) > 0')" = "(4, 2, True)" ] || fail "what the code needs"
+expect 0 survey list.toml --results none --only '^good$' --compile-for riscv
+contains none/survey.md "0 of 1 (0.0 %) instances are compiled"
+contains none/survey.md "not compiled: error: there is no compiler for the architecture 'riscv' in this build"
+
+expect 0 survey list.toml --results foreign --only '^good$' --compile-for gfx942
+contains foreign/survey.md "not compiled: compile_error: incompatible: compiling for gfx942: the module is for 'nvptx64-nvidia-cuda', not for AMD GPUs"
+
 # A further run goes on: a line that was cut off is a program that is not known yet.
 head -c -20 found/programs.jsonl >cut && mv cut found/programs.jsonl
 expect 0 survey list.toml --results found
