@@ -206,7 +206,7 @@ class CpuCompilation final : public Compilation {
         entry.warp_size = dialect.warp_size(function);
         kernels.push_back({entry.name, entry});
       }
-    mark_lockstep(module);
+    mark_lockstep(module, dialect);
     llvm::StringMap<llvm::Function*> bodies = add_thread_parameter(module);
     guard_calls_by_pointer(module);
     std::vector<llvm::Function*> functions;

@@ -5,6 +5,7 @@
 #include <llvm/IR/Metadata.h>
 
 #include "mneme/cpu/lower/amdgcn/control_constants.h"
+#include "mneme/cpu/lower/amdgcn/inline_assembly.h"
 #include "mneme/cpu/lower/amdgcn/instructions.h"
 #include "mneme/cpu/lower/amdgcn/library_functions.h"
 #include "mneme/cpu/lower/amdgcn/narrow_pointers.h"
@@ -52,6 +53,19 @@ void replace_exec_reads(llvm::Module& module) {
   }
 }
 
+bool is_barrier(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call) return false;
+  if (call->isInlineAsm()) return assembly_waits(*call);
+  switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::amdgcn_s_barrier:
+    case llvm::Intrinsic::amdgcn_s_barrier_signal:
+    case llvm::Intrinsic::amdgcn_s_barrier_wait:
+    case llvm::Intrinsic::amdgcn_wave_barrier: return true;
+    default: return false;
+  }
+}
+
 void complete(llvm::Module& module) {
   define_controls(module);
   cut_library_functions(module);
@@ -75,6 +89,7 @@ constexpr Dialect kDialect = {
     .complete = complete,
     .launch_bound = launch_bound,
     .warp_size = warp_size,
+    .is_barrier = is_barrier,
     .begin = begin,
     .fit_pointers = fit_pointers,
     .lower_instructions = lower_instructions,

@@ -69,6 +69,21 @@ TEST_P(HipKernelsTest, PrivateMemoryAndPointersToIt) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 5 * i + 10);
 }
 
+TEST_P(HipKernelsTest, AWaveKeepsStepWhereThereIsNoBarrier) {
+  if (std::string_view(GetParam().pipeline) == "verify") return;  // no pass has found that the pointers are of LDS
+  load("in_step");
+  const int n = static_cast<int>(wave_size());
+  std::vector<int32_t> out(static_cast<size_t>(6 * n));
+  ASSERT_OK(run("in_step", {{1, 1, 1}, {static_cast<uint32_t>(n), 1, 1}, {}}, address(out.data())));
+  for (int lane = 0; lane < n; ++lane) {
+    const int across = lane / 16 * 16 + lane % 4 * 4 + lane / 4 % 4;  // the lane at the mirrored place of the tile
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(out[static_cast<size_t>(i * n + lane)], across + 100 * i) << lane;
+      EXPECT_EQ(out[static_cast<size_t>((3 + i) * n + lane)], lane + 100 * i + 1000) << lane;
+    }
+  }
+}
+
 TEST_P(HipKernelsTest, LdsAndBarriers) {
   load("reverse");
   std::vector<float> in(512), out(512);

@@ -1,6 +1,7 @@
 #include "mneme/cpu/lower/amdgcn/library_functions.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/IRBuilder.h>
 
 #include "mneme/cpu/ptx/thread_state.h"
@@ -11,11 +12,17 @@ namespace {
 constexpr char kHostCall[] = "__ockl_hostcall_preview", kAllocate[] = "__ockl_dm_alloc", kRelease[] = "__ockl_dm_dealloc";
 constexpr unsigned kHostArguments = 8;
 
+// Its name in its library. Where the code of several kernels is linked, each brings its own: linking adds ".5" to the later ones.
+llvm::StringRef library_name(const llvm::Function& function) {
+  const auto [name, number] = function.getName().rsplit('.');
+  return !number.empty() && llvm::all_of(number, llvm::isDigit) ? name : function.getName();
+}
+
 bool is_pointer_or_word(const llvm::Type* type) { return type->isPointerTy() || type->isIntegerTy(64); }
 
 // Whether the function is what its name says.
 bool is_as_declared(const llvm::Function& function) {
-  const llvm::StringRef name = function.getName();
+  const llvm::StringRef name = library_name(function);
   if (name == kHostCall) return function.arg_size() == 1 + kHostArguments && function.getReturnType()->isVectorTy();
   if (name == kAllocate || name == "malloc") return function.arg_size() == 1 && is_pointer_or_word(function.getReturnType());
   if (name == kRelease || name == "free") return function.arg_size() == 1 && is_pointer_or_word(function.getArg(0)->getType());
@@ -37,12 +44,20 @@ llvm::Value* call_host(llvm::CallBase& call, llvm::IRBuilder<>& ir, ptx::ThreadS
 }  // namespace
 
 void cut_library_functions(llvm::Module& module) {
-  for (const char* name : {kHostCall, kAllocate, kRelease, "malloc", "free", "__assert_fail"}) {
-    llvm::Function* function = module.getFunction(name);
-    if (!function || function->isDeclaration() || !is_as_declared(*function)) continue;
-    function->deleteBody();
-    function->setComdat(nullptr);
-    function->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  constexpr llvm::StringRef kNames[] = {kHostCall, kAllocate, kRelease, "malloc", "free", "__assert_fail"};
+  for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    const llvm::StringRef name = library_name(function);
+    if (function.isDeclaration() || !llvm::is_contained(kNames, name) || !is_as_declared(function)) continue;
+    llvm::Function* first = module.getFunction(name);
+    if (first && first != &function && first->getFunctionType() == function.getFunctionType()) {
+      function.replaceAllUsesWith(first);
+      function.eraseFromParent();
+      continue;
+    }
+    function.deleteBody();
+    function.setComdat(nullptr);
+    function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+    if (!first) function.setName(name.str());
   }
 }
 

@@ -9,7 +9,7 @@
 namespace mneme::cpu::amdgcn {
 
 // Takes the bodies of these functions away, before a pipeline can inline them: malloc, free and __assert_fail, which are services
-// for every vendor's code, and those below.
+// for every vendor's code, and those below. Those that linking has numbered (malloc.5) become one.
 void cut_library_functions(llvm::Module& module);
 
 // The host call (__ockl_hostcall_preview) and the heap's functions (__ockl_dm_alloc, __ockl_dm_dealloc), without a body.

@@ -1,4 +1,5 @@
-// IR for AMD GPUs that clang does not make of HIP: pointers of 32 bits in every form, and what is refused.
+// IR for AMD GPUs that clang does not make of one file of HIP: pointers of 32 bits in every form, library functions of several
+// kernels that were linked, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -309,6 +310,45 @@ attributes #0 = { "amdgpu-flat-work-group-size"="1,256" }
   EXPECT_THAT(bytes, HasSubstr("\xc4\xe2\x7d\x18"));  // vbroadcastss to a ymm register: the argument `a`
   load_code(code);
   EXPECT_EQ((*module_->kernel("add"))->resources().max_threads_per_block, 256u);
+}
+
+// As where the code of several kernels is linked, each with its own copy of the heap and of the call of the host.
+TEST_F(NarrowPointersTest, LibraryFunctionsThatLinkingHasNumbered) {
+  EXPECT_THAT(words(R"(
+declare void @llvm.amdgcn.s.sendmsg(i32 immarg, i32)
+define internal i64 @__ockl_dm_alloc(i64 %size) {
+  ret i64 0
+}
+define internal i64 @__ockl_dm_alloc.5(i64 %size) {
+  ret i64 0
+}
+define internal void @__ockl_dm_dealloc.7(i64 %address) {
+  call void @llvm.amdgcn.s.sendmsg(i32 1, i32 0)
+  ret void
+}
+define internal <2 x i64> @__ockl_hostcall_preview.12(i32, i64, i64, i64, i64, i64, i64, i64, i64) {
+  call void @llvm.amdgcn.s.sendmsg(i32 1, i32 0)
+  ret <2 x i64> zeroinitializer
+}
+define amdgpu_kernel void @k(ptr addrspace(1) %out) {
+  %one = call i64 @__ockl_dm_alloc(i64 16)
+  %two = call i64 @__ockl_dm_alloc.5(i64 16)
+  %differ = icmp ne i64 %one, %two
+  %there = icmp ne i64 %two, 0
+  %both = and i1 %differ, %there
+  call void @__ockl_dm_dealloc.7(i64 %one)
+  call void @__ockl_dm_dealloc.7(i64 %two)
+  br i1 %both, label %good, label %bad
+good:
+  store i32 7, ptr addrspace(1) %out
+  ret void
+bad:
+  %said = call <2 x i64> @__ockl_hostcall_preview.12(i32 2, i64 0, i64 0, i64 0, i64 0, i64 0, i64 0, i64 0, i64 0)
+  ret void
+}
+)",
+                    1),
+              ElementsAre(7));
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ constexpr Dialect kDialect = {
     .complete = nullptr,
     .launch_bound = launch_bound,
     .warp_size = [](const llvm::Function&) { return kWarpSize; },
+    .is_barrier = nullptr,
     .begin = nullptr,
     .fit_pointers = nullptr,
     .lower_instructions = lower_instructions,

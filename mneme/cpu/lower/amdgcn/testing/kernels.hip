@@ -88,6 +88,18 @@ KERNEL dynamic_lds(int* out, int n) {
   out[threadIdx.x] = words[(threadIdx.x + 1) % n] + fixed[threadIdx.x % 3];
 }
 
+// Values that go from lane to lane through LDS with no barrier: a wave runs in lockstep.
+KERNEL in_step(int* out) {
+  __shared__ int tile[4][16];
+  const int column = threadIdx.x % 4, row = threadIdx.x / 4 % 4, first = threadIdx.x / 16 * 4;
+  for (int i = 0; i < 3; ++i) {
+    tile[row][first + column] = threadIdx.x + 100 * i;
+    out[i * blockDim.x + threadIdx.x] = tile[column][first + row];
+    tile[column][first + row] += 1000;
+    out[(3 + i) * blockDim.x + threadIdx.x] = tile[row][first + column];
+  }
+}
+
 // Pointers of 32 bits in registers, in memory, as integers, and null.
 typedef __attribute__((address_space(3))) int lds_int;
 struct Places {
