@@ -18,7 +18,7 @@ build:  ## install what is missing and build everything
 	@cmake --build "$(BUILD)" -j $(JOBS)
 
 check: build  ## build and run every test
-	@cd "$(BUILD)" && ctest --output-on-failure -j $$((2 * $(JOBS))) $(CTEST_FLAGS)  # tests wait as long as they compute
+	@scripts/run-tests "$(BUILD)" -j $$((2 * $(JOBS))) $(CTEST_FLAGS)  # tests wait as long as they compute
 
 demo:  ## record an example program and replay its kernels in several configurations
 	@scripts/configure "$(BUILD)" "$(BUILD_TYPE)"

@@ -26,10 +26,10 @@ DEVICES=cpu
 if [ -e /dev/nvidiactl ]; then DEVICES="cpu cuda"; fi
 
 fail() {
-  echo "FAIL: $*" >&2
   for file in out err; do
     if [ -s "$file" ]; then echo "--- $file:" >&2; tail -n 60 "$file" >&2; fi
   done
+  echo "FAIL: $*" >&2  # last, where whoever reads the end of a log finds it
   exit 1
 }
 skip() { echo "SKIP: $*"; exit 77; }
