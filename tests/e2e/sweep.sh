@@ -92,7 +92,13 @@ cmp -s points1 points2 || fail "other points for the same seed: $(cat points1 po
 [ "$(tr -cd , <points1 | wc -c)" -eq 3 ] || fail "not four points"
 
 # A recorded launch that fails is a warning once, though it is measured at the begin and at the end.
-expect 1 sweep --grid block.x=64 --compile-timeout 0.001 --results-dir hurried
+for _ in 1 2 3 4 5 6 7 8 9 10; do  # on a machine that is busy it may be compiled before the pool comes to look at the time
+  rm -rf hurried
+  status=0
+  sweep --grid block.x=64 --compile-timeout 0.001 --results-dir hurried >out 2>err || status=$?
+  if ! grep -q '"verified":true' hurried/results.jsonl; then break; fi
+done
+[ "$status" -eq 1 ] || fail "a sweep whose only configuration is not compiled in time ended with $status"
 [ "$(grep -c "the launch as it was recorded fails here" err)" -eq 1 ] || fail "not one warning"
 [ "$(grep -c '"label":"baseline at the' hurried/results.jsonl)" -eq 2 ] || fail "the baseline was not measured twice"
 
@@ -212,7 +218,7 @@ contains err "grid 'ir': the IR in place of the recorded one, $PWD/one.ll, has c
 
 # Killed at any moment it can be resumed, and nothing is measured twice. A signal ends it with that signal's status.
 expect 0 python3 - "$kernel" <<'P'
-import collections, fcntl, json, os, pty, select, signal, statistics, struct, subprocess, sys, termios, time
+import collections, fcntl, json, os, pty, select, shutil, signal, statistics, struct, subprocess, sys, termios, time
 kernel, total = sys.argv[1], 60
 def start(folder, *how):
     return subprocess.Popen(["mneme", "sweep", *how, "--compile-workers", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -225,15 +231,35 @@ def results(folder):
     return [line["digest"] for line in lines if "digest" in line and "label" not in line]
 # Each has code of its own, so that a run lasts.
 grid = [kernel, "--device", "cpu", "--iterations", "2", "--grid", f"block.x=1:{total}", "--grid", "specialise.dimensions=true", "--no-share"]
-for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
-    folder = f"ended-{int(number)}"
-    run = start(folder, *grid, "--results-dir", folder)
-    while len(results(folder)) < 5 and run.poll() is None:
+class TooLate(Exception):
+    """On a machine that is busy a sweep may have come to its end before it is met in its midst: that says nothing of it."""
+def met(folder, meet):
+    for _ in range(20):
+        try:
+            return meet(folder)
+        except TooLate:
+            shutil.rmtree(folder)
+    raise AssertionError(f"{folder}: no sweep is met before its end")
+def wait_for_some(run, folder):
+    while len(results(folder)) < 5:
+        assert run.poll() is None or len(results(folder)) >= 5, (run.returncode, run.communicate())
         time.sleep(0.02)
-    for _ in range(2 if number != signal.SIGKILL else 1):  # as GNU timeout does, for which it is one
-        run.send_signal(number)
-    said = run.communicate()[0]
-    assert run.returncode == -number, (number, run.returncode, said)
+
+for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+    def ended_by_signal(folder):
+        run = start(folder, *grid, "--results-dir", folder)
+        wait_for_some(run, folder)
+        first = time.monotonic()
+        for _ in range(2 if number != signal.SIGKILL else 1):  # as GNU timeout does, for which it is one
+            run.send_signal(number)
+        apart = time.monotonic() - first
+        said = run.communicate()[0]
+        if len(results(folder)) == total or apart > 0.5:
+            raise TooLate
+        assert run.returncode == -number, (number, run.returncode, said)
+        return said
+    folder = f"ended-{int(number)}"
+    said = met(folder, ended_by_signal)
     assert number == signal.SIGKILL or f" of {total} configurations done: " in said, said
     assert number == signal.SIGKILL or f"mneme sweep --resume {folder} goes on" in said, said
     before = results(folder)
@@ -249,29 +275,34 @@ for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
 def children(process):
     try:
         return [int(pid) for task in os.listdir(f"/proc/{process}/task") for pid in open(f"/proc/{process}/task/{task}/children").read().split()]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # a thread that has ended, before its file is opened or after
         return []
 def kept(folder):
     lines = [json.loads(line) for line in open(folder + "/results.jsonl") if line.endswith("\n")]
     return {line["digest"] for line in lines if "digest" in line and "label" not in line and line["failure"] != "worker_lost"}
-folder = "killed"
-run = start(folder, *grid, "--results-dir", folder)
-while len(results(folder)) < 5:
-    time.sleep(0.02)
-for when in ("while it measures", "before it measures"):
-    known = len(kept(folder))
-    while not children(run.pid):
-        time.sleep(0.001)
-    for zygote in children(run.pid):
-        for victim in (*children(zygote)[:1], zygote):
-            os.kill(victim, signal.SIGKILL)
-    said = run.communicate()[0]
-    assert run.returncode == 2, (when, run.returncode, said)
-    done = int(said.split(f" of {total} configurations done: ")[0].split()[-1])
-    assert known <= done < total and "mneme: error: " in said, (when, known, said)
-    assert f"mneme sweep --resume {folder} goes on" in said, (when, said)
-    run = start(folder, "--resume", folder)
-assert run.communicate() and run.returncode == 0 and len(kept(folder)) == total
+def children_killed(folder):
+    run = start(folder, *grid, "--results-dir", folder)
+    wait_for_some(run, folder)
+    for when in ("while it measures", "before it measures"):
+        known = len(kept(folder))
+        while run.poll() is None and not children(run.pid):
+            time.sleep(0.001)
+        for zygote in children(run.pid):
+            for victim in (*children(zygote)[:1], zygote):
+                try:
+                    os.kill(victim, signal.SIGKILL)
+                except ProcessLookupError:  # it has ended meanwhile
+                    pass
+        said = run.communicate()[0]
+        if len(kept(folder)) == total:
+            raise TooLate
+        assert run.returncode == 2, (when, run.returncode, said)
+        done = int(said.split(f" of {total} configurations done: ")[0].split()[-1])
+        assert known <= done < total and "mneme: error: " in said, (when, known, said)
+        assert f"mneme sweep --resume {folder} goes on" in said, (when, said)
+        run = start(folder, "--resume", folder)
+    assert run.communicate() and run.returncode == 0 and len(kept(folder)) == total
+met("killed", children_killed)
 folder = "ended-15"
 
 # A later signal ends it at once: here while nobody reads what it prints.
@@ -281,56 +312,77 @@ select.select([run.stdout], [], [])
 run.send_signal(signal.SIGTERM)
 time.sleep(1.2)
 assert run.poll() is None, run.returncode
-run.send_signal(signal.SIGTERM)
-assert run.wait() == -signal.SIGTERM, run.returncode
+end = time.monotonic() + 60
+while run.poll() is None:  # where the first was late to come, one that follows it within a second is the same one
+    assert time.monotonic() < end, "no later signal ends it"
+    run.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+assert run.returncode == -signal.SIGTERM, run.returncode
 
 # While it goes on best.json has the fastest until then, and one that is left is told. What is resumed has new limits.
-folder, short = "long", range(2, 22)
+short = range(2, 22)
 counts = "|".join(map(str, (*short, 1000000)))
-child, terminal = pty.fork()
-if child == 0:
-    fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("4H", 24, 30, 0, 0))
-    os.dup2(os.open("long.out", os.O_WRONLY | os.O_CREAT), 1)
-    axis = f"execution.iterations={counts}"
-    os.execvp("mneme", ["mneme", "sweep", kernel, "--device", "cpu", "--grid", axis, "--no-share", "--results-dir", folder, "--compile-workers", "1"])
-said = b""
-def read_terminal():
-    global said
+def read(terminal):  # what is there; None: nobody writes any more
+    said = b""
     while select.select([terminal], [], [], 0.02)[0]:
         try:
             said += os.read(terminal, 65536)
-        except OSError:  # it is closed
-            return
-def fastest():
+        except OSError:
+            return said or None
+    return said
+def fastest(folder):
     lines = [json.loads(line) for line in open(folder + "/results.jsonl") if line.endswith("\n")]
     return min(statistics.median(line["result"]["exec_time"]) for line in lines if "digest" in line and "label" not in line)
-end = time.monotonic() + 60
-while len(results(folder)) < len(short) or json.load(open(folder + "/best.json"))["time"] != fastest():
-    assert time.monotonic() < end, "best.json is not that of the fastest"
-    read_terminal()
-os.kill(child, signal.SIGINT)
-while b"goes on" not in said and time.monotonic() < end:
-    read_terminal()
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGINT
-assert f"\n{len(short)} of {len(short) + 1} configurations done: " in open("long.out").read(), open("long.out").read()
-assert b"not all is done; mneme sweep --resume long goes on" in said, said
-# A line that is drawn over stays off the edge of the terminal, where it would begin another.
-drawn = [part.split("\r")[0] for part in said.decode().split("\r\033[K")[1:] if part.startswith("[")]
-assert max(map(len, drawn)) == 29, drawn
-resumed = subprocess.run(["mneme", "sweep", "--resume", folder, "--json", "--compile-timeout", "0.001"], stdout=subprocess.PIPE)
-told = json.loads(resumed.stdout)
-assert (resumed.returncode, told["resumed"], list(told["failures"])) == (0, len(short), ["compile_timeout"]), told
-folder = "ended-15"
+def best_time(folder):  # results are in the log while the first best.json still comes to the disk
+    return json.load(open(folder + "/best.json"))["time"] if os.path.exists(folder + "/best.json") else None
+def left_at_the_long_one(folder):
+    child, terminal = pty.fork()
+    if child == 0:
+        fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("4H", 24, 30, 0, 0))
+        os.dup2(os.open("long.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+        axis = f"execution.iterations={counts}"
+        os.execvp("mneme", ["mneme", "sweep", kernel, "--device", "cpu", "--grid", axis, "--no-share", "--results-dir", folder, "--compile-workers", "1"])
+    said, end = b"", time.monotonic() + 100
+    while len(results(folder)) < len(short) or (len(results(folder)) == len(short) and best_time(folder) != fastest(folder)):
+        assert time.monotonic() < end, "best.json is not that of the fastest"
+        said += read(terminal) or b""
+    os.kill(child, signal.SIGINT)
+    while (some := read(terminal)) is not None:
+        assert time.monotonic() < end, said
+        said += some
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.close(terminal)
+    if len(results(folder)) > len(short):
+        raise TooLate
+    assert status == -signal.SIGINT, status
+    assert f"\n{len(short)} of {len(short) + 1} configurations done: " in open("long.out").read(), open("long.out").read()
+    assert b"not all is done; mneme sweep --resume long goes on" in said, said
+    # A line that is drawn over stays off the edge of the terminal, where it would begin another.
+    drawn = [part.split("\r")[0] for part in said.decode().split("\r\033[K")[1:] if part.startswith("[")]
+    assert max(map(len, drawn)) == 29, drawn
+met("long", left_at_the_long_one)
+def resumed_in_a_hurry(folder):
+    shutil.copytree("long", folder)
+    resumed = subprocess.run(["mneme", "sweep", "--resume", folder, "--json", "--compile-timeout", "0.001"], stdout=subprocess.PIPE)
+    told = json.loads(resumed.stdout)
+    if list(told["failures"]) != ["compile_timeout"]:  # what is compiled before the pool comes to look at the time is timed
+        raise TooLate
+    assert (resumed.returncode, told["resumed"]) == (0, len(short)), told
+met("long-in-a-hurry", resumed_in_a_hurry)
 
 # A terminal that is closed is a signal too.
-folder = "closed"
-child, terminal = pty.fork()
-if child == 0:
-    os.execvp("mneme", ["mneme", "sweep", *grid, "--results-dir", folder, "--compile-workers", "1"])
-while len(results(folder)) < 5:
-    select.select([terminal], [], [], 0.02)[0] and os.read(terminal, 65536)
-os.close(terminal)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGHUP
+def terminal_closed(folder):
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvp("mneme", ["mneme", "sweep", *grid, "--results-dir", folder, "--compile-workers", "1"])
+    while len(results(folder)) < 5:
+        select.select([terminal], [], [], 0.02)[0] and os.read(terminal, 65536)
+    os.close(terminal)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if len(results(folder)) == total:
+        raise TooLate
+    assert status == -signal.SIGHUP, status
+met("closed", terminal_closed)
 P
 [ "$(json ended-9/best.json 'd["result"]["verified"]')" = True ] || fail "no best one"
 # One process at a time works on a folder.
