@@ -275,6 +275,7 @@ class DeviceJobs {
     begin(id);
     DeviceWork::Watch watch;
     watch.timed = [&](std::span<const Nanoseconds> times) {
+      if (!times.empty()) tell_what_was_left();
       [[maybe_unused]] Status ignored = send(orders_.channel(), JobTimed{id, {times.begin(), times.end()}});
       return !orders_.told_to_stop(id);
     };
@@ -308,9 +309,17 @@ class DeviceJobs {
 
   Status fetch() {
     if (left_.size() == fetched_) return {};
-    MNEME_TRY(work_.fetch_left());
+    if (fetching_.ok()) fetching_ = work_.fetch_left();
+    MNEME_TRY(fetching_);
     fetched_ = left_.size();
     return {};
+  }
+
+  // Between the timed runs of a job, which may take minutes: with its first times the device has given those of all that was
+  // left, and nothing runs now. If they cannot be had, that is met when the job is done.
+  void tell_what_was_left() {
+    if (fetch().ok()) [[maybe_unused]]
+      const bool sent = send_results();
   }
 
   // So many at most of what was left and is fetched.
@@ -333,6 +342,7 @@ class DeviceJobs {
   std::unique_ptr<DeviceJob> next_, done_;  // what is done is given up when there is time for it
   std::deque<JobId> left_;                  // jobs, the oldest first; of the first `fetched_` there are times
   size_t fetched_ = 0;
+  Status fetching_;               // how the last fetch went; after a failure there is none
   Clock::time_point left_since_;  // the oldest without
   bool left_this_ = false;
 };

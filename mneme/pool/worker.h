@@ -50,7 +50,8 @@ class DeviceWork {
   // What measure() tells and asks while it works. `timed` and `going_on` return whether to go on; after false the measurement
   // ends with the times that there are.
   struct Watch {
-    // Called with further times; without times it is a sign of life.
+    // Called with further times, while nothing runs; without times it is a sign of life. Not called with times of a configuration
+    // that is left then; with those of another, fetch_left() takes no time.
     std::function<bool(std::span<const Nanoseconds>)> timed;
     // Called when the configuration was found to be right, before it is timed.
     std::function<bool()> going_on;
@@ -74,7 +75,8 @@ class DeviceWork {
   virtual PoolResult take_left() { return {}; }
 };
 
-// How often the times of configurations that were left are fetched while there always is a next job.
+// How often the times of configurations that were left are fetched while there always is a next job. One that takes long tells
+// them with its own first times.
 inline constexpr std::chrono::milliseconds kFetchAfter{50};
 
 // Sends a device worker's first message, DeviceOpened, so that compilation can begin before the worker is ready.

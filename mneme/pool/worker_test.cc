@@ -32,6 +32,10 @@ class ScriptedWork final : public DeviceWork {
     if (configuration.passes == "crash") ::_exit(1);
     if (result.failed()) return result;
     watch.waiting();
+    if (configuration.passes == "many runs") {
+      for (const Nanoseconds time : {Nanoseconds(5), Nanoseconds(6)}) EXPECT_TRUE(watch.timed({&time, 1}));
+      return result;
+    }
     if (configuration.passes == "long") std::this_thread::sleep_for(kFetchAfter + std::chrono::milliseconds(1));
     if (watch.leave()) left_.push_back(result);
     return result;
@@ -70,6 +74,7 @@ std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Sta
     const FromWorker decoded = *decode_from_worker(WorkerRole::device, std::move(*message));
     if (const auto* job = std::get_if<JobBegan>(&decoded)) told.push_back(fmt::format("began {}", job->id));
     if (const auto* job = std::get_if<JobLoading>(&decoded)) told.push_back(fmt::format("loading {}", job->id));
+    if (const auto* job = std::get_if<JobTimed>(&decoded)) told.push_back(fmt::format("timed {}", job->id));
     const auto* ended = std::get_if<JobEnded>(&decoded);
     if (!ended) continue;
     ++results;
@@ -89,6 +94,14 @@ TEST(DeviceWorker, TellsResultsWhileTheNextRuns) {
   EXPECT_THAT(told_of({"long", "long", "short", "short"}),
               ElementsAre("began 1", "loading 2", "began 2", "loading 3", "began 3", "told 1", "told 2", "loading 4", "began 4",
                           "told 3", "told 4"));
+}
+
+TEST(DeviceWorker, WhatWasLeftIsToldBetweenTheRunsOfAJobThatTakesLong) {
+  EXPECT_THAT(told_of({"short", "short", "many runs"}), ElementsAre("began 1", "loading 2", "began 2", "loading 3", "began 3",
+                                                                    "told 1", "told 2", "timed 3", "timed 3", "told 3"));
+  const Status failure = error(Code::internal, "no times today");
+  EXPECT_THAT(told_of({"short", "many runs", "short"}, failure),
+              ElementsAre("began 1", "loading 2", "began 2", "loading 3", "timed 2", "timed 2", "told 2"));
 }
 
 TEST(DeviceWorker, WhatTakesTheProcessDownLeavesTheOthersUntold) {
