@@ -43,10 +43,21 @@ contains() { grep -qF -- "$2" "$1" || fail "$1 does not contain '$2'"; }
 lacks() { ! grep -qF -- "$2" "$1" || fail "$1 contains '$2'"; }
 json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 compile() {
-  local source=$1 output=$2
+  local source=$1 output=$2 command kept=
   shift 2
-  # shellcheck disable=SC2046  # the flags are meant to be split
-  $(mneme config cxx) -O2 -std=c++17 "$@" $(mneme config cxxflags) "$source" -o "$output" $(mneme config ldflags)
+  # shellcheck disable=SC2207  # the flags are meant to be split
+  command=($(mneme config cxx) -O2 -std=c++17 "$@" $(mneme config cxxflags) "$source" $(mneme config ldflags))
+  # Of an example the same command has been run by other cases of the same run of the tests.
+  if [ -n "${MNEME_COMPILED:-}" ] && [ "${source#"$EXAMPLES/"}" != "$source" ] && [[ " $* " != *" -g"* ]]; then
+    kept=$MNEME_COMPILED/$(echo "${command[*]}" | sha256sum | cut -c 1-32)
+    if [ -e "$kept" ]; then cp "$kept" "$output"; return; fi
+  fi
+  "${command[@]}" -o "$output"
+  if [ -n "$kept" ]; then
+    mkdir -p "$MNEME_COMPILED"
+    cp "$output" "$kept.$$"
+    mv "$kept.$$" "$kept"
+  fi
 }
 
 HIP_ARCH=gfx90a
