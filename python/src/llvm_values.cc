@@ -111,12 +111,12 @@ void bind_functions(nb::module_& module) {
   module.def("delete_body", raising(&delete_body));
   module.def("parent_function", raising(&parent_function));
   module.def("argument_index", raising(&argument_index));
-  nb::class_<LaunchBounds>(module, "LaunchBounds")
-      .def_ro("most_threads", &LaunchBounds::most_threads)
-      .def_ro("required_threads", &LaunchBounds::required_threads)
-      .def_ro("least_blocks", &LaunchBounds::least_blocks)
-      .def_ro("most_registers", &LaunchBounds::most_registers)
-      .def_ro("workgroup", &LaunchBounds::workgroup);
+  nb::class_<ir::LaunchBounds>(module, "LaunchBounds")
+      .def_ro("most_threads", &ir::LaunchBounds::most_threads)
+      .def_ro("required_threads", &ir::LaunchBounds::required_threads)
+      .def_ro("least_blocks", &ir::LaunchBounds::least_blocks)
+      .def_ro("most_registers", &ir::LaunchBounds::most_registers)
+      .def_ro("workgroup", &ir::LaunchBounds::workgroup);
   module.def("launch_bounds", raising(&launch_bounds));
   nb::class_<AttributeInfo>(module, "AttributeInfo")
       .def_ro("name", &AttributeInfo::name)

@@ -128,7 +128,7 @@ struct Options {
   uint64_t compile_memory = 0;
 };
 
-std::shared_ptr<OpenPool> open(const Database& database, const KernelDocument& kernel, const Options& options) {
+std::shared_ptr<OpenPool> open_pool(const Database& database, const KernelDocument& kernel, const Options& options) {
   PoolOptions pool{.database = database.directory(), .static_hash = kernel.kernel.static_hash, .instances = {}};
   for (const std::string& hash : options.instances) pool.instances.push_back(unwrap(Digest::from_hex(hash)));
   const DeviceWord device = unwrap(read_device_word(options.kind));
@@ -201,7 +201,7 @@ void bind_pool(nb::module_& module) {
     return array_of(self.times_so_far());
   });
   nb::class_<OpenPool>(module, "Pool", "Worker processes that compile and measure configurations. Thread-safe.")
-      .def_static("open", &open, nb::arg("database"), nb::arg("kernel"), nb::arg("options"))
+      .def_static("open", &open_pool, nb::arg("database"), nb::arg("kernel"), nb::arg("options"))
       .def("submit", &OpenPool::submit, nb::arg("id"), nb::arg("configuration"), nb::arg("label").none(),
            nb::call_guard<nb::gil_scoped_release>(), "None: the pool is closed.")
       .def("take", &OpenPool::take, nb::arg("seconds"), nb::call_guard<nb::gil_scoped_release>(),

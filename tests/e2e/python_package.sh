@@ -1,10 +1,11 @@
 # timeout: 900
 # The Python package by pip from an installed prefix, in an environment of its own, without the programs and with them. The extension is
-# compiled with nothing but the prefix (Debug: quickly).
+# compiled with nothing but the prefix (Debug, without debug information: quickly).
 sources=$MNEME_PREFIX/share/mneme/python
 version=$(mneme config version)
 pip=("$MNEME_PYTHON" -m pip --disable-pip-version-check)
-make_wheel=("${pip[@]}" wheel --no-build-isolation --no-deps --no-index --config-settings build-dir="$PWD/build" --config-settings cmake.build-type=Debug -w wheels)
+make_wheel=("${pip[@]}" wheel --no-build-isolation --no-deps --no-index --config-settings build-dir="$PWD/build" --config-settings cmake.build-type=Debug
+  --config-settings cmake.define.CMAKE_CXX_FLAGS_DEBUG= -w wheels)
 install_wheel() {  # into the environment $1; what the package depends on is not fetched in a test
   expect 0 "$MNEME_PYTHON" -m venv --without-pip "$1"
   expect 0 "${pip[@]}" --python "$1/bin/python" install --no-deps --no-index wheels/*.whl
