@@ -66,6 +66,11 @@ class SweepCommand : public Command {
         ->allow_extra_args(false)
         ->check(whole_number(0, 1023))
         ->type_name("N");
+    app.add_option("--weights", weights_,
+                   "how the times of several instances are added: program, as often as the program launched each; or equal "
+                   "(default: program where that is known)")
+        ->check(CLI::IsMember({"program", "equal"}))
+        ->type_name("BY");
     declare_search(app);
     declare_limits(app);
     declare_results(app);
@@ -179,6 +184,9 @@ class SweepCommand : public Command {
     MNEME_TRY(check_files(plan.base, FileSystem::posix()));
     MNEME_ASSIGN(RecordedLaunches recorded, recorded_.launches());
     plan.instances = std::move(recorded.instances);
+    auto weights = choose_weights(parse_weighed_by(weights_), recorded.kernel, plan.instances);
+    if (!weights.ok()) return weights.status().with_context("--weights program");
+    plan.weights = std::move(*weights);
     plan.database = std::filesystem::absolute(recorded.database.directory()).lexically_normal();
     plan.kernel = shown(recorded.kernel.kernel.demangled);
     plan.static_hash = recorded.kernel.kernel.static_hash;
@@ -322,6 +330,7 @@ class SweepCommand : public Command {
   std::optional<uint64_t> compile_gib_;
   std::string results_folder_, resume_folder_;
   CLI::Option* resume_ = nullptr;
+  std::string weights_;  // empty: the program's where they are known
   size_t top_ = 10;
   bool json_ = false;
   ConfigurationOptions configuration_;

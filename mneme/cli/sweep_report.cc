@@ -282,6 +282,8 @@ std::string sweep_table(const SweepPlan& plan, uint64_t total, const SweepTally&
   std::string text;
   const bool compiled = tally.ranking() == Ranking::code;
   if (!tally.fastest().empty()) text += (compiled ? code_table(plan, tally) : fastest_table(plan, tally)) + "\n";
+  const std::string weights = describe(plan.weights);
+  if (!weights.empty() && !compiled) text += weights + "\n";
   return text + baseline_text(plan, tally) + counts_text(total, tally, rate) + failures_text(plan, tally);
 }
 
@@ -310,6 +312,7 @@ Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, 
                {"baseline", baseline_json(plan, tally)},
                {"best", best},
                {"rate", rate_json(counts, rate)}};
+  if (plan.weights.of.size() > 1) json["weights"] = to_json(plan.weights);
   if (compiled) json["compiled_for"] = plan.compile_for;
   return json;
 }

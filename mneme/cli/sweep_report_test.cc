@@ -149,6 +149,15 @@ TEST_F(SweepReport, WithoutABaselineThereAreNoSpeedUps) {
   EXPECT_EQ(sweep_json(plan, 1, alone, rate)["baseline"]["problem"], "wrong_result: memory differs");
 }
 
+TEST_F(SweepReport, HowSeveralInstancesAreWeighedIsSaid) {
+  EXPECT_EQ(sweep_table(plan, 8, tally, rate).find("weighed"), std::string::npos);
+  EXPECT_FALSE(sweep_json(plan, 8, tally, rate).contains("weights"));
+  plan.weights = {WeighedBy::program, {1.5, 0.5}, ""};
+  EXPECT_NE(sweep_table(plan, 8, tally, rate).find("\n2 instances, weighed as the program launched them, 1.5 : 0.5\nas recorded"),
+            std::string::npos);
+  EXPECT_EQ(sweep_json(plan, 8, tally, rate)["weights"], Json({{"by", "program"}, {"of", {1.5, 0.5}}}));
+}
+
 TEST_F(SweepReport, TheJsonHasTheSame) {
   const Json json = sweep_json(plan, 8, tally, rate);
   EXPECT_EQ(json["best"][0]["values"], Json({{"block.x", 128}, {"passes", "default<O3>"}}));
@@ -267,6 +276,17 @@ TEST(SweepTally, LaunchesAreTheVerifiedTheWarmingAndTheTimed) {
       EXPECT_EQ(tally.counts().launches, launches) << warm_up;
       EXPECT_EQ(tally.counts().kernel_time, Nanoseconds(3000.0 * static_cast<double>(launches)));
     }
+}
+
+// Weights are of times that are compared, and not of what was launched here.
+TEST(SweepTally, LaunchesTakeTheTimesOfEachInstance) {
+  PoolResult several = right(64, {5});
+  several.details.instances.resize(2);
+  several.details.instances[0].result.exec_time = {Nanoseconds(1000)};
+  several.details.instances[1].result.exec_time = {Nanoseconds(3000)};
+  SweepTally tally(1);
+  tally.add(several, {});
+  EXPECT_EQ(tally.counts().kernel_time, Nanoseconds(4000.0 * static_cast<double>(tally.counts().launches)));
 }
 
 TEST(SweepTally, StagesOfAllInstancesAddUpAndFailuresTakeTimeToo) {

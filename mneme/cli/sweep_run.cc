@@ -157,6 +157,7 @@ Status SweepRun::Impl::open_pool() {
   pool_options.database = plan.database;
   pool_options.static_hash = plan.static_hash;
   pool_options.instances = plan.instances;
+  pool_options.weights = plan.weights.of_pool();
   pool_options.device_kind = plan.device;
   pool_options.compile_for = plan.compile_for;
   pool_options.devices = options.devices;

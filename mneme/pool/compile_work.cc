@@ -48,7 +48,7 @@ class RecordedCompileWork final : public CompileWork {
     MNEME_ASSIGN(KernelCode * source, recorded_.code.sources()->find(configuration.ir));
     std::vector<Digest> asked;  // what each translation answers
     Json specialised = Json::array();
-    for (const auto& [instance, plan] : recorded_.launches) {
+    for (const auto& [instance, plan, weight] : recorded_.launches) {
       MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {recorded_.kernel, instance, plan}, *source));
       if (!configuration.specialise.empty()) specialised.push_back(to_json(report_of(request.specialised)));
       Hasher hasher;

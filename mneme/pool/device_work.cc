@@ -16,23 +16,25 @@ using Json = nlohmann::json;
 // Of several instances: what a person or a tuner looks at first, and then each instance's own.
 class Together {
  public:
-  void add(const Digest& instance, ReplayResult result) {
+  void add(const Digest& instance, ReplayResult result, double weight) {
     ReplayResult& all = details_.together;
     std::vector<Nanoseconds>& sums = all.exec_time;
     const bool first = details_.instances.empty();
-    if (first) sums = result.exec_time;
-    sums.resize(std::min(sums.size(), result.exec_time.size()));
-    for (size_t i = 0; i < sums.size() && !first; ++i) sums[i] += result.exec_time[i];
+    sums.resize(first ? result.exec_time.size() : std::min(sums.size(), result.exec_time.size()));
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += result.exec_time[i] * weight;
     all.verified = (first || all.verified) && result.verified;
     all.executed = (first || all.executed) && result.executed;
     details_.instances.push_back({instance, std::move(result)});
   }
 
-  // The sum of what there is of the run before, and of each time of the last instance.
-  std::vector<Nanoseconds> with(std::span<const Nanoseconds> times, size_t from) const {
+  // The sum of what there is of the run before, and of each time of the last instance, which is not added yet.
+  std::vector<Nanoseconds> with(std::span<const Nanoseconds> times, size_t from, double weight) const {
     const std::vector<Nanoseconds>& before = details_.together.exec_time;
     std::vector<Nanoseconds> sums(times.begin(), times.end());
-    for (size_t i = 0; i < sums.size() && from + i < before.size(); ++i) sums[i] += before[from + i];
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i] *= weight;
+      if (from + i < before.size()) sums[i] += before[from + i];
+    }
     return sums;
   }
 
@@ -77,6 +79,7 @@ class RecordedDeviceWork final : public DeviceWork {
       }
       session->use_lock(work->lock_);
       work->sessions_.push_back(std::move(session));
+      work->weights_.push_back(launch.weight);
     }
     work->present_ = work->sessions_.size() - 1;
     return std::unique_ptr<DeviceWork>(std::move(work));
@@ -158,6 +161,7 @@ class RecordedDeviceWork final : public DeviceWork {
     Together together;
     for (size_t i = 0; i < sessions_.size() && !result.failed(); ++i) {
       const Digest& instance = sessions_[i]->instance().dynamic_hash;
+      const double weight = weights_[i];
       if (Status status = give_addresses_to(i); !status.ok()) {
         result.failure = Failure::worker_lost;
         result.reason = status.to_string();
@@ -167,7 +171,7 @@ class RecordedDeviceWork final : public DeviceWork {
       size_t told = 0;
       auto timed = [&](std::span<const Nanoseconds> times) {
         if (!last) return watch.timed({});
-        const std::vector<Nanoseconds> sums = together.with(times, told);
+        const std::vector<Nanoseconds> sums = together.with(times, told, weight);
         told += times.size();
         return watch.timed(sums);
       };
@@ -175,7 +179,7 @@ class RecordedDeviceWork final : public DeviceWork {
       PoolResult one = pool_result_of(std::move(replayed));
       result.failure = one.failure;
       if (result.failed()) result.reason = fmt::format("instance {}: {}", instance.hex(), one.reason);
-      together.add(instance, std::move(one.details.together));
+      together.add(instance, std::move(one.details.together), weight);
       if (!result.failed() && !last && !watch.timed({})) {
         result.failure = Failure::cancelled;
         result.reason = "given up before every instance was measured";
@@ -195,6 +199,7 @@ class RecordedDeviceWork final : public DeviceWork {
   Device& device_;
   DeviceLock lock_;                                 // while there is work
   std::vector<std::unique_ptr<Session>> sessions_;  // by instance
+  std::vector<double> weights_;                     // of those
   size_t present_ = 0;
   std::string expected_digest_;  // of `expected_`; empty: nothing is
   Result<CandidateCode> expected_ = CandidateCode();

@@ -26,8 +26,8 @@ struct DeviceCopies {
 };
 
 // Prepares a session for each instance. With several instances a configuration is right when it is right on each, and each of its
-// timed runs is one run of every instance, their times added. `recorded` and `device` must outlive the work. Failures: those of
-// Session::prepare(), prepare_mask() and rehearse().
+// timed runs is one run of every instance, their times added by the weights of the launches. `recorded` and `device` must outlive
+// the work. Failures: those of Session::prepare(), prepare_mask() and rehearse().
 Result<std::unique_ptr<DeviceWork>> create_device_work(const RecordedKernel& recorded, Device& device, DeviceCopies copies = {});
 
 }  // namespace mneme

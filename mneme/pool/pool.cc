@@ -10,6 +10,7 @@
 #include "mneme/compile/backend.h"
 #include "mneme/device/device_count.h"
 #include "mneme/pool/pool_thread.h"
+#include "mneme/pool/weights.h"
 #include "mneme/pool/worker_process.h"
 #include "mneme/store/database.h"
 
@@ -77,6 +78,8 @@ std::vector<Nanoseconds> Future::times_so_far() const {
 
 Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
+  MNEME_TRY(check_weights(options.weights, options.instances.size()).with_context("opening a pool"));
+  if (std::ranges::all_of(options.weights, [](double weight) { return weight == 1; })) options.weights.clear();
   if (!options.compile_for.empty()) {
     MNEME_ASSIGN(options.device_kind, kind_of_architecture(options.compile_for));
     options.devices = {0};  // one worker, which needs no device

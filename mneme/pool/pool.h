@@ -48,6 +48,8 @@ struct PoolOptions {
   Path database;                  // folder of the recording
   Digest static_hash;             // of the kernel
   std::vector<Digest> instances;  // dynamic hashes, at least one; a configuration must be right on each of these
+  // One for each instance, which its times are multiplied by before they are added (weights.h); empty: each is 1.
+  std::vector<double> weights = {};
   DeviceKind device_kind = DeviceKind::cuda;
   std::vector<int> devices = {0};  // ordinals, at least one; all_devices() has all of them
   // Not empty: nothing is run. Configurations are compiled for this architecture, of whichever kind of device, and their results
@@ -110,9 +112,10 @@ struct PoolProgress {
 
 class Pool {
  public:
-  // Starts the workers, and returns before they are ready. invalid_argument: no instance or no device is given, or a time limit
-  // is not more than 0. not_found: the database has no such kernel. unavailable: there is no command, it does not start, or no
-  // thread can be made. Also those of ResultLog::open(). That a worker cannot start is told by status().
+  // Starts the workers, and returns before they are ready. invalid_argument: no instance or no device is given, a time limit is
+  // not more than 0, or the weights are none (check_weights()). not_found: the database has no such kernel. unavailable: there is
+  // no command, it does not start, or no thread can be made. Also those of ResultLog::open(). That a worker cannot start is told
+  // by status().
   static Result<std::unique_ptr<Pool>> open(PoolOptions options);
   // Cancels configurations that are not done, ends every worker, and waits for that.
   ~Pool();

@@ -66,10 +66,11 @@ Status PoolThread::prepare() {
   if (!options_.log.empty()) {
     Json instances = Json::array();
     for (const Digest& instance : options_.instances) instances.push_back(instance.hex());
-    const Json about = {{"database", options_.database.string()},
-                        {"static_hash", options_.static_hash.hex()},
-                        {"instances", instances},
-                        {"device", options_.compile_for.empty() ? to_string(options_.device_kind) : options_.compile_for}};
+    Json about = {{"database", options_.database.string()},
+                  {"static_hash", options_.static_hash.hex()},
+                  {"instances", instances},
+                  {"device", options_.compile_for.empty() ? to_string(options_.device_kind) : options_.compile_for}};
+    if (!options_.weights.empty()) about["weights"] = options_.weights;
     auto log = ResultLog::open(options_.log, about, options_.resume ? ResultLog::Existing::resume : ResultLog::Existing::refuse);
     if (!log.ok()) return log.status();
     log_ = std::move(*log);
@@ -139,9 +140,9 @@ void PoolThread::run() {
 void PoolThread::begin() {
   Status sent = wait_set_.add(zygote_->channel().descriptor(), kZygote);
   if (sent.ok())
-    sent =
-        zygote_->channel().send(to_json(PoolSetup{options_.database, options_.static_hash, options_.instances,
-                                                  options_.device_kind, options_.limits.compile_memory, options_.compile_for}));
+    sent = zygote_->channel().send(
+        to_json(PoolSetup{options_.database, options_.static_hash, options_.instances, options_.device_kind,
+                          options_.limits.compile_memory, options_.compile_for, options_.weights}));
   if (!sent.ok()) scheduler_->give_up(sent.with_context("starting the pool's workers"));
   scheduler_->start(now());
   execute();

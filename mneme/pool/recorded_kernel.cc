@@ -12,7 +12,8 @@ Result<std::unique_ptr<RecordedKernel>> RecordedKernel::load(const PoolSetup& se
   for (const Digest& instance : setup.instances) {
     MNEME_ASSIGN(RecordedInstance recorded, database.load_instance(setup.static_hash, instance));
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
-    launches.push_back({std::move(recorded.instance), std::move(plan)});
+    const double weight = setup.weights.empty() ? 1 : setup.weights[launches.size()];
+    launches.push_back({std::move(recorded.instance), std::move(plan), weight});
   }
   MNEME_ASSIGN(RecordedCode code, RecordedCode::load(database, kernel));
   return std::unique_ptr<RecordedKernel>(

@@ -23,7 +23,8 @@ struct RecordedKernel {
 
   struct Launch {
     InstanceRecord instance;
-    MemoryPlan plan;  // without spans, which depend on the device
+    MemoryPlan plan;    // without spans, which depend on the device
+    double weight = 1;  // of its times, where those of several launches are added
   };
 
   Database database;

@@ -292,6 +292,10 @@ TEST_F(RecordedPoolTest, CodeThatFaultsWhileAMaskIsLookedForIsMeasuredWithoutOne
 
 TEST_F(RecordedPoolTest, WhatCannotBeLoadedEndsThePoolWithTheReason) {
   PoolOptions wrong = options();
+  wrong.weights = {1, 2};
+  EXPECT_EQ(Pool::open(wrong).status().message(),
+            "opening a pool: there must be a weight for each of 1 instances, and there are 2");
+  wrong.weights.clear();
   wrong.instances = {Digest()};  // a kernel that is not there is refused as the pool is opened
   auto pool = open(wrong);
   PoolResult result = pool->submit({}).get();

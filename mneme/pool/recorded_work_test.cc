@@ -11,6 +11,8 @@ namespace mneme {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using testing_replay::MadeRecording;
@@ -19,8 +21,9 @@ using Json = nlohmann::json;
 
 class RecordedWorkTest : public ::testing::Test {
  protected:
-  void open(const std::vector<MadeRecording>& launches) {
+  void open(const std::vector<MadeRecording>& launches, std::vector<double> weights = {}) {
     PoolSetup setup;
+    setup.weights = std::move(weights);
     for (const MadeRecording& made : launches) {
       auto instance = database_.publish(made);
       ASSERT_TRUE(instance.ok()) << instance.status().to_string();
@@ -246,6 +249,26 @@ TEST_F(RecordedWorkTest, TimesAreSumsOverTheInstances) {
   for (size_t i = 0; i < told.size(); ++i) ASSERT_DOUBLE_EQ(told[i].count(), times[i].count()) << i;
 }
 
+// As the program launches them; also the times that are told while others are still measured.
+TEST_F(RecordedWorkTest, TimesAreAddedByTheirWeights) {
+  open({scaled(1000, 3), scaled(500, 7), scaled(200, 5)}, {2, 0.25, 0.75});
+  std::vector<Nanoseconds> told;
+  const auto hear = [&](std::span<const Nanoseconds> times) {
+    told.insert(told.end(), times.begin(), times.end());
+    return true;
+  };
+  const PoolResult result = measure(timed(300), {hear, [] { return true; }});
+  ASSERT_FALSE(result.failed()) << result.reason;
+  const std::vector<Nanoseconds> times = result.exec_time();
+  ASSERT_THAT(times, SizeIs(300));
+  const auto of = [&](size_t instance, size_t run) { return result.details.instances[instance].result.exec_time[run].count(); };
+  for (size_t i = 0; i < times.size(); ++i)
+    ASSERT_NEAR(times[i].count(), 2 * of(0, i) + 0.25 * of(1, i) + 0.75 * of(2, i), 1e-6 * times[i].count()) << i;
+  ASSERT_THAT(told, Not(IsEmpty()));
+  ASSERT_LE(told.size(), times.size());
+  for (size_t i = 0; i < told.size(); ++i) ASSERT_DOUBLE_EQ(told[i].count(), times[i].count()) << i;
+}
+
 // A sum is of runs that every instance has, whichever stopped first.
 TEST_F(RecordedWorkTest, ThereAreAsManySumsAsTheLeastRunsOfAnInstance) {
   open({scaled(200, 5), scaled(2'000'000, 3), scaled(500, 7)});  // the second takes far longer on any machine
@@ -285,16 +308,18 @@ TEST(PoolSetup, EveryMemberReachesTheWorkers) {
                         {digest_of(ByteVector(2)), digest_of(ByteVector(3))},
                         DeviceKind::cpu,
                         Bytes(12345),
-                        "x86-64-v3"};
+                        "x86-64-v3",
+                        {1.5, 0.5}};
   auto read = pool_setup_from_json(to_json(setup));
   ASSERT_TRUE(read.ok()) << read.status().to_string();
-  const auto& [database, static_hash, instances, device_kind, compile_memory, compile_for] = *read;
+  const auto& [database, static_hash, instances, device_kind, compile_memory, compile_for, weights] = *read;
   EXPECT_EQ(database, setup.database);
   EXPECT_EQ(static_hash, setup.static_hash);
   EXPECT_EQ(instances, setup.instances);
   EXPECT_EQ(device_kind, setup.device_kind);
   EXPECT_EQ(compile_memory, setup.compile_memory);
   EXPECT_EQ(compile_for, setup.compile_for);
+  EXPECT_EQ(weights, setup.weights);
   PoolSetup elsewhere = setup;
   elsewhere.compile_for = "gfx942";  // which no device here has
   EXPECT_EQ(pool_setup_from_json(to_json(elsewhere))->device_kind, DeviceKind::hip);
@@ -304,6 +329,10 @@ TEST(PoolSetup, RefusesWhatIsNone) {
   Json json = to_json(PoolSetup());
   json.erase("instances");
   EXPECT_EQ(pool_setup_from_json(json).status().message(), "the set-up of a pool's workers: members are missing");
+  json = to_json(PoolSetup());
+  json["weights"] = {1, "2"};
+  EXPECT_EQ(pool_setup_from_json(json).status().message(),
+            "the set-up of a pool's workers: there must be a weight for each of 0 instances, and there are 2");
   json["protocol"] = 0;
   EXPECT_EQ(pool_setup_from_json(json).status().code(), Code::incompatible);
 }

@@ -19,7 +19,7 @@ struct InstanceResult {
 struct ResultDetails {
   // With one instance, its result, with the times and facts of its compilation. With several, only what is true of all together:
   // whether all are verified and executed, the times of the compilation, and exec_time, in which a timed run is one run of each
-  // instance, their times added.
+  // instance, their times added, each multiplied by the instance's weight.
   ReplayResult together;
   std::vector<InstanceResult> instances;          // with several: each one's, in their order, up to the first that was not right
   std::vector<SpecialisationReport> specialised;  // with several: each one's, where facts were asked for

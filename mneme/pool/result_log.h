@@ -2,6 +2,7 @@
 //
 // The first line says what the results are about:
 //   {"mneme_log":1,"about":{"database":"…","static_hash":"…","instances":["…"],"device":"…"}}
+// with "weights", a list of numbers, where the instances have other weights than 1.
 // Every further line is a PoolResult, with the whole_digest() of its configuration, by which the "shared_with" of other lines
 // names it. A configuration that was cancelled before it was timed has no line. A last line that was cut off (a killed run, a
 // full disk) is ignored when the log is read.

@@ -1,6 +1,7 @@
 #include "mneme/pool/setup.h"
 
 #include "mneme/compile/backend.h"
+#include "mneme/pool/weights.h"
 
 namespace mneme {
 
@@ -22,7 +23,8 @@ Json to_json(const PoolSetup& setup) {
           {"instances", instances},
           {"device_kind", to_string(setup.device_kind)},
           {"compile_for", setup.compile_for},
-          {"compile_memory", setup.compile_memory.count}};
+          {"compile_memory", setup.compile_memory.count},
+          {"weights", setup.weights}};
 }
 
 Result<PoolSetup> pool_setup_from_json(const Json& json) {
@@ -30,7 +32,8 @@ Result<PoolSetup> pool_setup_from_json(const Json& json) {
   const auto is = [&](const char* key, Json::value_t type) { return json.contains(key) && json[key].type() == type; };
   if (!is("database", Json::value_t::string) || !is("static_hash", Json::value_t::string) ||
       !is("instances", Json::value_t::array) || !is("device_kind", Json::value_t::string) ||
-      !is("compile_for", Json::value_t::string) || !is("compile_memory", Json::value_t::number_unsigned))
+      !is("compile_for", Json::value_t::string) || !is("compile_memory", Json::value_t::number_unsigned) ||
+      !is("weights", Json::value_t::array))
     return error(Code::invalid_argument, "the set-up of a pool's workers: members are missing");
   PoolSetup setup;
   setup.database = json["database"].get<std::string>();
@@ -46,6 +49,8 @@ Result<PoolSetup> pool_setup_from_json(const Json& json) {
     MNEME_ASSIGN(setup.device_kind, kind_of_architecture(setup.compile_for));
   }
   setup.compile_memory = Bytes(json["compile_memory"].get<uint64_t>());
+  for (const Json& weight : json["weights"]) setup.weights.push_back(weight.is_number() ? weight.get<double>() : 0);
+  MNEME_TRY(check_weights(setup.weights, setup.instances.size()).with_context("the set-up of a pool's workers"));
   return setup;
 }
 

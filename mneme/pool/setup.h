@@ -16,12 +16,13 @@ struct PoolSetup {
   Digest static_hash;
   std::vector<Digest> instances;
   DeviceKind device_kind = DeviceKind::cuda;
-  Bytes compile_memory;          // what one compilation may take; see limit_compile_memory()
-  std::string compile_for = {};  // PoolOptions::compile_for; it decides the kind where it is not empty
+  Bytes compile_memory;              // what one compilation may take; see limit_compile_memory()
+  std::string compile_for = {};      // PoolOptions::compile_for; it decides the kind where it is not empty
+  std::vector<double> weights = {};  // PoolOptions::weights
 };
 
 // The version of the messages between workers and the program that starts them. Every change of a message raises it.
-inline constexpr int kWorkerProtocol = 7;
+inline constexpr int kWorkerProtocol = 8;
 // incompatible: `message`, the first to a worker's process, is from a program with another version.
 Status check_protocol(const nlohmann::json& message);
 

@@ -132,6 +132,7 @@ Json to_json(const SweepPlan& plan) {
   if (plan.code != CodeLevel::ir) json["code"] = to_string(plan.code);
   if (!plan.as_built.empty()) json["as_built"] = plan.as_built;
   json["recorded_passes"] = plan.recorded_passes;
+  if (plan.instances.size() > 1 && !plan.weights.of.empty()) json["weights"] = to_json(plan.weights);
   return json;
 }
 
@@ -146,6 +147,11 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   plan.kernel = json.value("kernel", "");
   MNEME_ASSIGN(plan.static_hash, Digest::from_hex(json.at("static_hash").get<std::string>()));
   MNEME_ASSIGN(plan.instances, digests(json.at("instances")));
+  if (const auto weights = json.find("weights"); weights != json.end()) {
+    auto read = weights_from_json(*weights, plan.instances.size());
+    if (!read.ok()) return corrupt(read.status().message());
+    plan.weights = std::move(*read);
+  }
   plan.compile_for = json.value("compile_for", "");
   if (plan.compile_for.empty()) {
     MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));

@@ -10,6 +10,7 @@
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
 #include "mneme/pool/pool.h"
+#include "mneme/pool/weights.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/sweep/folder.h"
 #include "mneme/sweep/grid.h"
@@ -21,6 +22,7 @@ struct SweepPlan {
   std::string kernel;  // its name for people; empty where an earlier version wrote the plan
   Digest static_hash;
   std::vector<Digest> instances;
+  Weights weights;  // of their times; plans of earlier versions have none, and each counts the same
   DeviceKind device = DeviceKind::cpu;
   std::string compile_for;                 // PoolOptions::compile_for; not empty: nothing is run, and `device` is its kind
   CodeLevel code = CodeLevel::ir;          // of the kernel

@@ -18,6 +18,7 @@ SweepPlan some_plan() {
   plan.kernel = "scale(int*)";
   plan.static_hash = digest_of({});
   plan.instances = {digest_of({}), Digest()};
+  plan.weights = {WeighedBy::program, {1.5, 0.5}, ""};
   plan.device = DeviceKind::cuda;
   plan.base.codegen.level = 1;
   plan.base.execution.iterations = 7;
@@ -229,6 +230,7 @@ TEST(SweepPlan, EveryMemberIsKept) {
   EXPECT_EQ(read->static_hash, plan.static_hash);
   EXPECT_EQ(read->kernel, "scale(int*)");
   EXPECT_EQ(read->instances, plan.instances);
+  EXPECT_EQ(read->weights, plan.weights);
   EXPECT_EQ(read->device, plan.device);
   EXPECT_EQ(read->base, plan.base);
   ASSERT_EQ(read->axes.size(), plan.axes.size());
@@ -516,6 +518,21 @@ TEST(SweepPlan, InstancesAreHashes) {
     plan["instances"].push_back(wrong);
     EXPECT_EQ(sweep_plan_from_json(plan).status().to_string(), "corrupt: the plan of a sweep: 'instances' has what is no hash");
   }
+}
+
+// Plans of before there were weights have none: their results are of plain sums.
+TEST(SweepPlan, WeightsAreKeptAndMayBeMissing) {
+  Json plan = to_json(some_plan());
+  EXPECT_EQ(plan["weights"], Json({{"by", "program"}, {"of", {1.5, 0.5}}}));
+  plan["weights"]["of"].push_back(1);
+  EXPECT_EQ(sweep_plan_from_json(plan).status().to_string(),
+            "corrupt: the plan of a sweep: 'weights': there must be a weight for each of 2 instances, and there are 3");
+  plan.erase("weights");
+  EXPECT_TRUE(sweep_plan_from_json(plan)->weights.of_pool().empty());
+  SweepPlan one = some_plan();
+  one.instances.resize(1);
+  one.weights = {WeighedBy::equal, {1}, ""};
+  EXPECT_FALSE(to_json(one).contains("weights"));
 }
 
 TEST_F(SweepFolderTest, APlanThatCannotBeReadSaysWhy) {

@@ -50,7 +50,9 @@ void SweepTally::count_work(const PoolResult& result) {
   const uint64_t untimed = result.details.together.verified_run_timed ? 0 : 1;
   const uint64_t launches = untimed + result.configuration.execution.warm_up + result.exec_time().size();
   counts_.launches += launches;
-  counts_.kernel_time += *time * static_cast<double>(launches);
+  for (const ReplayResult* instance : result.details.each())
+    if (!instance->exec_time.empty())
+      counts_.kernel_time += statistics_of(instance->exec_time).median * static_cast<double>(launches);
 }
 
 bool SweepTally::is_before(const Row& a, const Row& b) const {

@@ -14,6 +14,7 @@ import concurrent.futures
 import contextlib
 import itertools
 import logging
+import math
 import operator
 import os
 import queue
@@ -102,6 +103,9 @@ class Executor:
 
     Args:
         instance: The recorded launch, or several of one kernel: a configuration is right when it is right on each.
+        weights: How the times of several instances are added to one. "program": each as often as the program launched
+            its shape, which instances of one shape share; "equal"; or a number for each, above 0. None: "program" where
+            that is known of all, else "equal". Those by which the program weighs add up to the number of instances.
         device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device. "compile:gfx942", with
             an architecture of any kind of device: code is made for it and nothing is run, and no device is needed. A
             result then has no failure where there is code, no times, and is not verified.
@@ -134,6 +138,7 @@ class Executor:
         self,
         instance: Instance | Sequence[Instance],
         *,
+        weights: Literal["program", "equal"] | Sequence[float] | None = None,
         device: str | None = None,
         devices: Literal["all"] | Sequence[int] | None = None,
         compile_workers: int | None = None,
@@ -149,6 +154,8 @@ class Executor:
         first = self.instances[0]
         options = _native.PoolOptions()
         options.instances = [one.hash for one in self.instances]
+        self.weights = _weights(weights, self.instances)
+        options.weights = list(self.weights)
         options.kind, options.devices = _devices(device, devices)
         options.compile_workers = (
             _number("compile_workers", compile_workers, 1, 4096) if compile_workers is not None else 0
@@ -459,6 +466,20 @@ def _instances(given: Instance | Sequence[Instance]) -> tuple[Instance, ...]:
     if len(set(instances)) != len(instances):
         raise _wrong("an instance is given twice")
     return instances
+
+
+def _weights(given: object, instances: Sequence[Instance]) -> tuple[float, ...]:
+    if given is None or (isinstance(given, str) and given in ("program", "equal")):
+        kernel, hashes = instances[0].kernel._native, [one.hash for one in instances]
+        return tuple(_native.choose_weights(kernel, hashes, given).of)
+    listed: Sequence[object] = given if isinstance(given, (list, tuple)) else ()
+    numbers = [float(one) for one in listed if isinstance(one, (int, float)) and 0 < one < math.inf]
+    if len(numbers) != len(instances) or len(listed) != len(instances):
+        raise _wrong(
+            f"'weights' must be \"program\", \"equal\" or a number above 0 for each of {len(instances)} instances, "
+            f"not {given!r}"
+        )
+    return tuple(numbers)
 
 
 def _types(values: Sequence[object]) -> str:

@@ -16,6 +16,7 @@
 #include "config.h"
 #include "device_word.h"
 #include "errors.h"
+#include "mneme/pool/weights.h"
 #include "mneme/process/default_limits.h"
 #include "mneme/store/database.h"
 
@@ -118,6 +119,7 @@ class OpenPool {
 
 struct Options {
   std::vector<std::string> instances;
+  std::vector<double> weights;
   std::string kind;
   std::vector<int> devices;
   unsigned compile_workers = 0;
@@ -131,6 +133,7 @@ struct Options {
 std::shared_ptr<OpenPool> open_pool(const Database& database, const KernelDocument& kernel, const Options& options) {
   PoolOptions pool{.database = database.directory(), .static_hash = kernel.kernel.static_hash, .instances = {}};
   for (const std::string& hash : options.instances) pool.instances.push_back(unwrap(Digest::from_hex(hash)));
+  pool.weights = options.weights;
   const DeviceWord device = unwrap(read_device_word(options.kind));
   pool.device_kind = device.kind;
   pool.compile_for = device.compile_for;
@@ -147,6 +150,12 @@ std::shared_ptr<OpenPool> open_pool(const Database& database, const KernelDocume
     return Pool::open(std::move(pool));
   }();
   return std::make_shared<OpenPool>(unwrap(std::move(opened)));
+}
+
+Weights weights_of(const KernelDocument& kernel, const std::vector<std::string>& hashes, const std::optional<std::string>& by) {
+  std::vector<Digest> instances;
+  for (const std::string& hash : hashes) instances.push_back(unwrap(Digest::from_hex(hash)));
+  return unwrap(choose_weights(by ? parse_weighed_by(*by) : std::nullopt, kernel, instances));
 }
 
 nb::dict progress(OpenPool& self) {
@@ -188,6 +197,7 @@ void bind_pool(nb::module_& module) {
   nb::class_<Options>(module, "PoolOptions")
       .def(nb::init<>())
       .def_rw("instances", &Options::instances)
+      .def_rw("weights", &Options::weights)
       .def_rw("kind", &Options::kind)
       .def_rw("devices", &Options::devices)
       .def_rw("compile_workers", &Options::compile_workers)
@@ -197,6 +207,18 @@ void bind_pool(nb::module_& module) {
       .def_rw("compile_timeout", &Options::compile_timeout)
       .def_rw("run_timeout", &Options::run_timeout)
       .def_rw("compile_memory", &Options::compile_memory);
+  nb::class_<Weights>(module, "Weights", "How the times of several instances are added to one.")
+      .def_prop_ro("by", [](const Weights& self) { return std::string(to_string(self.by)); })
+      .def_ro("of", &Weights::of)
+      .def_ro("why_equal", &Weights::why_equal);
+  module.def("choose_weights", &weights_of, nb::arg("kernel"), nb::arg("instances"), nb::arg("by").none(),
+             "By \"program\" or \"equal\"; None: the program's where they are known.");
+  module.def(
+      "describe_weights",
+      [](const std::string& by, const std::vector<double>& of, const std::string& why_equal) {
+        return describe(Weights{parse_weighed_by(by).value_or(WeighedBy::equal), of, why_equal});
+      },
+      nb::arg("by"), nb::arg("of"), nb::arg("why_equal"), "For people; empty for one instance.");
   nb::class_<Future>(module, "PoolFuture").def("cancel", &Future::cancel).def("times_so_far", [](const Future& self) {
     return array_of(self.times_so_far());
   });

@@ -440,6 +440,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"instance": "scale"}, "an Instance or several are needed, not str"),
     ({"instance": []}, "an Instance or several are needed, not list"),
     ({"instance": [3, "x"]}, "an Instance or several are needed, not of int, str"),
+    *(
+        (
+            {"weights": given},
+            "'weights' must be \"program\", \"equal\" or a number above 0 for each of 1 instances, " + f"not {given!r}",
+        )
+        for given in ("both", 1.0, [], [1, 2], [0], [-1.0], [float("inf")], ["1"])
+    ),
     ({"device": "gpu"}, '\'device\' is "cuda", "cuda:1" and so on, "cpu" or None, not \'gpu\''),
     ({"device": "cpu:1"}, "there is no cpu device 1: this machine has 1"),
     ({"devices": [0, 1]}, "there is no cpu device 1: this machine has 1"),

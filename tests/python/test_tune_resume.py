@@ -230,6 +230,7 @@ OTHERS: dict[str, Any] = {
     "compile_workers": 2,
     "recorded_passes": "default<O3>",
     "probe": 0,
+    "weights": {"by": "program", "of": [1.5, 0.5]},
 }
 
 
@@ -248,11 +249,12 @@ def test_only_what_changes_no_result_may_be_asked_anew(tmp_path: Path, name: str
         "probe",
         "storage_name",
         "recorded_passes",
+        "weights",
     ):  # of the earlier run, where they are not asked for
         assert folder.resume(other) == ASKED
         if name not in ("storage_name", "recorded_passes"):
             with pytest.raises(InvalidArgumentError, match=f"its {name} is "):
-                folder.resume(other, **{name: OTHERS[name]})
+                folder.resume(other, **{name: "program" if name == "weights" else OTHERS[name]})
     else:
         with pytest.raises(InvalidArgumentError, match="cannot be resumed so: its "):
             folder.resume(other)

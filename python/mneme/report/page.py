@@ -203,10 +203,18 @@ def _about(run: Run) -> dict[str, Any]:
         "device_kind": first.get("device_kind") or run.about.get("device", ""),
         "clock": first.get("clock_source") or "",
         "instances": names,
+        "weighed": _weighed(run.asked.get("weights")),
         "database": str(run.about.get("database", "?")),
         "static_hash": str(run.about.get("static_hash", "?")),
         "how": ", ".join(str(run.asked[key]) for key in ("sampler", "preset") if run.asked.get(key)),
     }
+
+
+def _weighed(weights: object) -> str:
+    """How the times of several instances are added; empty where they are as they are, or it is not told."""
+    if not isinstance(weights, dict) or weights.get("by") != "program" or not isinstance(weights.get("of"), list):
+        return ""
+    return "weighed as the program launched them, " + " : ".join(f"{one:.3g}" for one in weights["of"])
 
 
 def _answer(run: Run) -> dict[str, Any] | None:

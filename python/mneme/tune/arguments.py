@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mneme import _native
 from mneme.errors import InvalidArgumentError, NotFoundError
 from mneme.results.statistics import LEAST_ROUNDS
 from mneme.results.trials import OBJECTIVES
@@ -38,6 +39,26 @@ def as_instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
     if not instances:
         raise NotFoundError("tuning: there is no instance to tune")
     return instances
+
+
+def as_weights(weights: str | None, instances: Sequence[Instance]) -> dict[str, Any] | None:
+    """Of several instances, how their times are added; of one it is None."""
+    if weights is not None and (not isinstance(weights, str) or weights not in ("program", "equal")):
+        raise InvalidArgumentError(f'tuning: weights must be "program" or "equal", and is {weights!r}')
+    if len(instances) == 1:
+        return None
+    kernel = instances[0].kernel
+    if any(one.kernel.hash != kernel.hash for one in instances):
+        return None  # which is refused where they are to be measured
+    chosen = _native.choose_weights(kernel._native, [one.hash for one in instances], weights)
+    return {"by": chosen.by, "of": list(chosen.of)} | ({"why_equal": chosen.why_equal} if chosen.why_equal else {})
+
+
+def weighed(weights: Mapping[str, Any] | None) -> list[str]:
+    """What there is to say of `as_weights`."""
+    if weights is None:
+        return []
+    return [str(_native.describe_weights(weights["by"], weights["of"], weights.get("why_equal", "")))]
 
 
 def as_space(space: Space, instance: Instance, kind: str, passes: str = "as-built") -> tuple[SearchSpace, str | None]:

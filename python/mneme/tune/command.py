@@ -108,6 +108,13 @@ def parser() -> Parser:
         "configuration must be right on each",
     )
     made.add_argument("--all-instances", action="store_true", help="every instance of the kernel")
+    made.add_argument(
+        "--weights",
+        choices=("program", "equal"),
+        metavar="BY",
+        help="how the times of several instances are added: program, as often as the program launched each, or equal; "
+        "default: program where that is known",
+    )
     _add_search(made.add_argument_group("search"))
     _add_measuring(made.add_argument_group("measuring"))
     _add_results(made.add_argument_group("results"))
@@ -395,6 +402,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
         "compile_timeout",
         "run_timeout",
         "share",
+        "weights",
     ):
         if (value := getattr(options, name)) is not None:
             made[name] = value

@@ -24,8 +24,10 @@ from mneme.tune.arguments import (
     as_seed,
     as_space,
     as_trials,
+    as_weights,
     at_least,
     usual_ahead,
+    weighed,
 )
 from mneme.tune.checks import check_base, check_space
 from mneme.tune.confirm import announce
@@ -71,6 +73,7 @@ def tune(
     objectives: str | Sequence[str] = ("time",),
     seed: int | None = None,
     config: Config | None = None,
+    weights: str | None = None,
     results_dir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     storage: str | None = None,
@@ -102,6 +105,8 @@ def tune(
         seed: The same trials for the same seed, as far as measurements are the same; by default one by chance, which
             tune.json has.
         config: What the space changes: tolerances and how it is timed, say; by default `Config()`.
+        weights: How the times of several instances are added to the one that is searched by: "program", each as often
+            as the program launched its shape, or "equal"; by default "program" where that is known of all.
         results_dir: The folder of results, see docs/guide/tune.md; by default a new one, tune-<date>-<time>.
         resume: Goes on with what is in that folder. The same search must be asked for; `trials`, `timeout` and
             `storage` may differ.
@@ -159,6 +164,7 @@ def tune(
         storage_name="",
         **split_options(executor_options),
         probe=int(_PROBED * (wanted or 0)) if probe else 0,
+        weights=as_weights(weights, instances),
     )
     check_storage(storage)
     check_base(as_base(config), instances, kind)
@@ -169,9 +175,9 @@ def tune(
     with contextlib.ExitStack() as held:
         if resume:
             held.enter_context(folder.alone())
-            asked = folder.resume(asked, seed=seed, ahead=ahead, probe=probe)
+            asked = folder.resume(asked, seed=seed, ahead=ahead, probe=probe, weights=weights)
         before = read_trials(folder.trials) if resume else []
-        remarks = [*made.notes, *_too_few_points(made, asked)]
+        remarks = [*made.notes, *weighed(asked.weights), *_too_few_points(made, asked)]
         source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
         interrupt = held.enter_context(OneInterrupt())  # from here on there is something to go on with
         if not resume:  # nothing is made where something above is wrong
@@ -376,6 +382,7 @@ class _Run:
             "devices": self._devices if named else "all",
             "log": self._folder.log,
             "resume": resume,
+            "weights": self._asked.weights["of"] if self._asked.weights else "equal",
             **self._asked.executor,
         }
 

@@ -29,7 +29,8 @@ class Asked:
 
     `storage_name`: of the study there. `probe`: so many trials at most are a probe's. `limits` has those of
     compile_timeout, run_timeout and compile_memory that were given; `compile_workers` is None where they were not.
-    `recorded_passes` is the pipeline of the baseline.
+    `recorded_passes` is the pipeline of the baseline. `weights` says how the times of several instances are added:
+    `by` "program" or "equal", `of`, a number for each, and `why_equal` where nothing else could be had; None for one.
     """
 
     database: str
@@ -55,6 +56,7 @@ class Asked:
     compile_workers: int | None = None
     probe: int = 0
     recorded_passes: str = _AS_BUILT
+    weights: dict[str, Any] | None = None
 
     @property
     def kernel_file(self) -> Path:
@@ -126,7 +128,15 @@ class Folder(ResultsFolder):
         with contextlib.suppress(OSError):  # there is something else in it
             self.path.rmdir()
 
-    def resume(self, asked: Asked, *, seed: int | None = None, ahead: int | None = None, probe: bool = True) -> Asked:
+    def resume(
+        self,
+        asked: Asked,
+        *,
+        seed: int | None = None,
+        ahead: int | None = None,
+        probe: bool = True,
+        weights: str | None = None,
+    ) -> Asked:
         """What goes on: `asked`, under the name of the earlier run, and under its seed and so on but for those given.
 
         tune.json keeps no fewer trials than are done: fewer are asked for once, and not of whoever resumes it later.
@@ -141,6 +151,7 @@ class Folder(ResultsFolder):
             ahead=before.ahead if ahead is None else ahead,
             probe=before.probe if probe else 0,
             recorded_passes=before.recorded_passes,
+            weights=before.weights if weights is None else asked.weights,
             configuration=_named_as_then(asked.configuration, before),
         )
         for name in _SEARCH:
