@@ -126,6 +126,8 @@
 /* Graphs: what is made of one to be run, what is changed of that, and its launch. */
 #define MNEME_DRIVER_GRAPH_CALLS(X)     \
   X(cuGraphConditionalHandleCreate)     \
+  X(cuGraphAddNode)                     \
+  X(cuGraphAddNode_v2)                  \
   X(cuGraphDestroy)                     \
   X(cuGraphDestroyNode)                 \
   X(cuGraphInstantiate)                 \

@@ -75,6 +75,11 @@ class RecordCommand : public Command {
     app.add_flag("--all-memory", all_memory_,
                  "record each launch with all of the program's device memory and pinned host memory, not only with what pointers "
                  "lead to from its arguments and variables");
+    app.add_option("--memory-from", memory_from_,
+                   "who places the device memory that the program allocates: recorder, in a range of its own; or driver, for "
+                   "programs that share memory with other processes (cuIpcGetMemHandle), which is recorded where it lies")
+        ->transform(CLI::IsMember({"recorder", "driver"}))
+        ->capture_default_str();
     app.add_option("--max-launch-bytes", max_launch_bytes_, "record no launch with more memory: bytes, or a size like 2G")
         ->transform(byte_size());
     app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
@@ -109,6 +114,7 @@ class RecordCommand : public Command {
                           "--profile-from FILE");
     if (slowest_ == 0 && !profile_from_.empty()) return report_usage("record", "--profile-from has no use without --slowest N");
     if (all_memory_) options_.memory_extent = MemoryExtent::all;
+    options_.memory_from = parse_memory_from(memory_from_).value();
     if (!distinct_.empty()) options_.distinct = parse_distinct(distinct_).value();
     if (Status status = check_recording_options(options_); !status.ok()) return report_usage("record", status.message());
     auto wait_status = record();
@@ -124,6 +130,12 @@ class RecordCommand : public Command {
     MNEME_ASSIGN(const std::string_view runtime, runtime_of_program(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program(runtime));
     MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front()));
+    if (options_.memory_from == MemoryFrom::driver && front != Front::driver)
+      return error(
+          Code::unsupported,
+          "recording {}: --memory-from driver is for what is recorded at the driver, and this would be recorded by the calls "
+          "that it is linked with: give --front driver too, on a GPU",
+          application()[0]);
     MNEME_ASSIGN(Installation installation, Installation::find());
     if (slowest_ != 0) MNEME_TRY(choose_slowest());
     MNEME_TRY(Database::create(options_.database).status());
@@ -174,6 +186,7 @@ class RecordCommand : public Command {
   std::string profile_from_, distinct_;
   std::optional<uint64_t> max_launch_bytes_;
   bool all_memory_ = false;
+  std::string memory_from_ = "recorder";
   double space_gib_ = 256;
   std::optional<uint64_t> max_bytes_, staging_;
   DeviceOption device_;

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "mneme/base/log.h"
+#include "mneme/hooks/unwinding.h"
 #include "mneme/record/driver/driver_front.h"
 #include "mneme/record/table.h"
 #include "mneme/snapshot/ranks.h"
@@ -74,6 +75,7 @@ bool begin_recording(Front front) {
   auto options = options_of_process();
   if (!is_recorded(options)) return false;
   recorded = front;
+  prepare_unwinding();
   set_recorder(make_recorder(std::move(options)));
   ::pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
   return true;

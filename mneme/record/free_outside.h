@@ -12,9 +12,9 @@ template <typename Original>
 auto free_outside(DevicePtr memory, Original original) {
   recorder()->forget_foreign(memory.address);
   OutsideMemory& outside = recorder()->outside_memory();
-  if (!outside.is_managed(memory)) return original();
+  if (!outside.is_allocation(memory)) return original();
   Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  if (const auto managed = outside.remove_managed(memory)) recorder()->forget_annotations(*managed);
+  if (const auto removed = outside.remove_allocation(memory)) recorder()->forget_annotations(*removed);
   return original();
 }
 

@@ -1,5 +1,7 @@
 #include "mneme/record/gate.h"
 
+#include "mneme/record/uncanceled.h"
+
 namespace mneme {
 
 // Both sides write their own word and then read the other's (sequentially consistent), so that one of them sees the other.
@@ -11,6 +13,7 @@ bool Gate::enter(Effect effect) {
     return false;
   }
   leave();
+  const Uncanceled here;
   std::unique_lock lock(mutex_);
   bool free = changed_.wait_for(lock, patience_, [&] { return !capturing_; });
   if (!free) disturbed_ = true;

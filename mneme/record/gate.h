@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace mneme {
 
@@ -24,8 +25,9 @@ class Gate {
   class Use {
    public:
     explicit Use(Gate& gate, Effect effect = Effect::changes_memory) : gate_(gate), counted_(gate.enter(effect)) {}
-    ~Use() {
-      if (counted_) gate_.leave();
+    ~Use() { end(); }
+    void end() {
+      if (std::exchange(counted_, false)) gate_.leave();
     }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;

@@ -1,4 +1,5 @@
 // Launch kinds. The list at the end is where one is added: its handler says what the launch is and how the original is called.
+#include "mneme/record/open_launch.h"
 #include "mneme/record/table.h"
 
 namespace mneme {
@@ -11,15 +12,9 @@ template <mneme_call kSlot, typename Original>
 cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original original) {
   if (!launch.refusal && stream_is_capturing(table, stream_of_call<kSlot>(stream))) launch.refusal = NotRecorded::stream_capture;
   launch.function = host_function_of(launch.function);
-  Recorder::CapturePtr capture = recorder()->begin_launch(launch);
-  cudaError_t code;
-  {
-    Gate::Use use(recorder()->gate());
-    auto timed = recorder()->begin_timing(launch, capture.get(), stream_of_call<kSlot>(stream));
-    code = original();
-    recorder()->end_timing(timed, code == cudaSuccess);
-  }
-  if (capture) recorder()->end_launch(std::move(capture), code == cudaSuccess);
+  OpenLaunch open(launch, stream_of_call<kSlot>(stream));
+  const cudaError_t code = original();
+  open.end(code == cudaSuccess);
   return code;
 }
 

@@ -64,6 +64,10 @@ void OutsideMemory::cut(DevicePtr at) {
 
 void OutsideMemory::unmap(const MemoryRange& range) {
   std::lock_guard lock(mutex_);
+  remove_mappings(range);
+}
+
+void OutsideMemory::remove_mappings(const MemoryRange& range) {
   cut(range.address);
   cut(range.end());
   for (auto one = mappings_.first_overlap(range); one != mappings_.end() && one->range.overlaps(range);) {
@@ -89,28 +93,44 @@ void OutsideMemory::add_managed(const MemoryRange& memory, int device) {
   managed_.set(memory, device);
 }
 
-std::optional<MemoryRange> OutsideMemory::remove_managed(DevicePtr address) {
+void OutsideMemory::add_allocation(const MemoryRange& memory, int device) {
   std::lock_guard lock(mutex_);
-  const auto* found = managed_.find_start(address);
-  if (!found) return std::nullopt;
-  const MemoryRange memory = found->range;
-  managed_.erase_start(address);
-  return memory;
+  allocations_.set(memory, device);
+  mappings_.set(memory, {std::make_shared<Physical>(Physical{device, {}, 1}), bit_of(device)});
 }
 
-std::vector<MemoryRange> OutsideMemory::remove_managed_of(int device) {
+std::optional<MemoryRange> OutsideMemory::remove_allocation(DevicePtr address) {
+  std::lock_guard lock(mutex_);
+  for (RangeMap<int>* list : {&managed_, &allocations_}) {
+    const auto* found = list->find_start(address);
+    if (!found) continue;
+    const MemoryRange memory = found->range;
+    list->erase_start(address);
+    if (list == &allocations_) remove_mappings(memory);
+    return memory;
+  }
+  return std::nullopt;
+}
+
+std::vector<MemoryRange> OutsideMemory::remove_allocations_of(int device) {
   std::lock_guard lock(mutex_);
   std::vector<MemoryRange> removed;
-  for (auto one = managed_.begin(); one != managed_.end();) {
-    if (one->value == device) removed.push_back(one->range);
-    one = one->value == device ? managed_.erase(one) : std::next(one);
-  }
+  for (RangeMap<int>* list : {&managed_, &allocations_})
+    for (auto one = list->begin(); one != list->end();) {
+      if (one->value != device) {
+        ++one;
+        continue;
+      }
+      removed.push_back(one->range);
+      one = list->erase(one);
+      if (list == &allocations_) remove_mappings(removed.back());
+    }
   return removed;
 }
 
-bool OutsideMemory::is_managed(DevicePtr address) const {
+bool OutsideMemory::is_allocation(DevicePtr address) const {
   std::lock_guard lock(mutex_);
-  return managed_.find_start(address) != nullptr;
+  return managed_.find_start(address) != nullptr || allocations_.find_start(address) != nullptr;
 }
 
 std::optional<NotRecorded> OutsideMemory::refusal(DevicePtr address, int device) const {
@@ -164,6 +184,7 @@ void OutsideMemory::clear() {
   handles_.clear();
   mappings_.clear();
   managed_.clear();
+  allocations_.clear();
 }
 
 }  // namespace mneme

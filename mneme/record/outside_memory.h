@@ -1,6 +1,7 @@
-// OutsideMemory: memory of devices that does not lie in the recorder's range: what the program maps itself (cuMemMap), and
-// managed memory. It is captured where it lies. This class keeps the list, by what the hooks tell it of the program's calls, and
-// knows what cannot be captured. Thread-safe.
+// OutsideMemory: memory of devices that does not lie in the recorder's range: what the program maps itself (cuMemMap), managed
+// memory, and what the driver has allocated where the recorder leaves that to it (`mneme record --memory-from driver`). It is
+// captured where it lies. This class keeps the list, by what the hooks tell it of the program's calls, and knows what cannot be
+// captured. Thread-safe.
 //
 // What goes away under a capture would be a fault of the program's device: see Gate::Effect::removes_memory.
 #pragma once
@@ -38,11 +39,13 @@ class OutsideMemory {
 
   // Managed memory that goes with device `device`, on which it was allocated.
   void add_managed(const MemoryRange& memory, int device);
-  // The managed memory that starts at the address, which is then forgotten. Nothing when none starts there.
-  std::optional<MemoryRange> remove_managed(DevicePtr address);
+  // Memory of device `device` that the driver has allocated. It is captured as what is mapped.
+  void add_allocation(const MemoryRange& memory, int device);
+  // Of managed and allocated memory what starts at the address, which is then forgotten. Nothing when none starts there.
+  std::optional<MemoryRange> remove_allocation(DevicePtr address);
   // All that goes with the device, which is then forgotten.
-  std::vector<MemoryRange> remove_managed_of(int device);
-  bool is_managed(DevicePtr address) const;
+  std::vector<MemoryRange> remove_allocations_of(int device);
+  bool is_allocation(DevicePtr address) const;
 
   // Why a launch on `device` that is given the address is not recorded; nothing where that is no reason.
   std::optional<NotRecorded> refusal(DevicePtr address, int device) const;
@@ -71,11 +74,13 @@ class OutsideMemory {
   };
   void set(uint64_t handle, Physical memory);
   void cut(DevicePtr at);
+  void remove_mappings(const MemoryRange& range);
 
   mutable std::mutex mutex_;
   std::map<uint64_t, Handle> handles_;
   RangeMap<Mapping> mappings_;
-  RangeMap<int> managed_;  // on which device it was allocated
+  RangeMap<int> managed_;      // on which device it was allocated
+  RangeMap<int> allocations_;  // likewise; each is a mapping, too
 };
 
 }  // namespace mneme

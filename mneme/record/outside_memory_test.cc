@@ -31,6 +31,33 @@ TEST(OutsideMemory, NeighboursAreOneRange) {
   EXPECT_EQ(memory.refusal(piece(3).address, 0), std::nullopt) << "nothing is there, which is no reason";
 }
 
+// What the driver has allocated ends where it likes.
+TEST(OutsideMemory, AllocationsAreThereUntilTheyAreFreed) {
+  OutsideMemory memory;
+  const MemoryRange one{DevicePtr(0x7f0000000200), Bytes(1000)}, two{DevicePtr(0x7f0000000600), Bytes(24)},
+      other{DevicePtr(0x7f0000000800), Bytes(8)};
+  memory.add_allocation(one, 0);
+  memory.add_allocation(two, 0);
+  memory.add_allocation(other, 1);
+  map(memory, 0);
+  EXPECT_EQ(memory.mapped(0), (Ranges{piece(0), one, two}));
+  EXPECT_EQ(memory.bytes(0), kPiece + Bytes(1024));
+  EXPECT_EQ(memory.managed(), Ranges());
+  EXPECT_TRUE(memory.is_allocation(one.address));
+  EXPECT_EQ(memory.refusal(other.address, 0), NotRecorded::other_device_memory);
+  EXPECT_EQ(memory.refusal(one.address, 0), std::nullopt);
+  EXPECT_EQ(memory.remove_allocation(one.address + Bytes(8)), std::nullopt);
+  EXPECT_EQ(memory.remove_allocation(one.address), one);
+  EXPECT_EQ(memory.remove_allocation(one.address), std::nullopt);
+  EXPECT_EQ(memory.mapped(0), (Ranges{piece(0), two}));
+  EXPECT_EQ(memory.remove_allocations_of(0), Ranges{two});
+  EXPECT_EQ(memory.mapped(0), Ranges{piece(0)});
+  EXPECT_EQ(memory.mapped(1), Ranges{other});
+  memory.clear();
+  EXPECT_EQ(memory.mapped(1), Ranges());
+  EXPECT_FALSE(memory.is_allocation(other.address));
+}
+
 TEST(OutsideMemory, AnyPartCanBeUnmapped) {
   OutsideMemory memory;
   for (uint64_t number : {0, 1, 2, 3}) map(memory, number);
@@ -120,11 +147,11 @@ TEST(OutsideMemory, ManagedMemoryIsEveryDevices) {
   memory.add_managed(one, 0);
   EXPECT_EQ(memory.managed(), (Ranges{one, two}));
   EXPECT_EQ(memory.bytes(1), Bytes(400));
-  EXPECT_TRUE(memory.is_managed(two.address));
-  EXPECT_FALSE(memory.is_managed(two.address + Bytes(8)));
+  EXPECT_TRUE(memory.is_allocation(two.address));
+  EXPECT_FALSE(memory.is_allocation(two.address + Bytes(8)));
   EXPECT_EQ(memory.find_around(two.address + Bytes(8), 1), two);
-  EXPECT_EQ(memory.remove_managed(two.address), two);
-  EXPECT_EQ(memory.remove_managed(two.address), std::nullopt);
+  EXPECT_EQ(memory.remove_allocation(two.address), two);
+  EXPECT_EQ(memory.remove_allocation(two.address), std::nullopt);
   memory.clear();
   EXPECT_EQ(memory.managed(), Ranges());
 }
@@ -134,9 +161,9 @@ TEST(OutsideMemory, ManagedMemoryGoesWithTheDeviceThatItWasAllocatedOn) {
   const MemoryRange one{DevicePtr(0x7f0000000000), Bytes(100)}, two{DevicePtr(0x7f0000000200), Bytes(300)};
   memory.add_managed(one, 0);
   memory.add_managed(two, 1);
-  EXPECT_EQ(memory.remove_managed_of(1), Ranges{two});
+  EXPECT_EQ(memory.remove_allocations_of(1), Ranges{two});
   EXPECT_EQ(memory.managed(), Ranges{one});
-  EXPECT_EQ(memory.remove_managed_of(1), Ranges());
+  EXPECT_EQ(memory.remove_allocations_of(1), Ranges());
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "mneme/base/log.h"
+#include "mneme/device/backend.h"
 #include "mneme/record/recorder_state.h"
+#include "mneme/record/uncanceled.h"
 
 namespace mneme {
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
@@ -101,6 +103,7 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::current_device(Vendor& vendo
 }
 
 Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, int ordinal) {
+  const Uncanceled here;
   const Timed timed(environment_.report, &RecordingReport::opening);
   if (ordinal < 0 || ordinal >= kMostAddressSpaces)
     return error(Code::unsupported, "there is an address range for each of the first {} devices", kMostAddressSpaces);
@@ -124,7 +127,9 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, 
     MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files, environment_.lock_patience));
     opened->database = std::make_shared<Database>(std::move(database));
   }
-  auto profile = options_.profile ? std::make_shared<Profile>(make_program_clock(*opened->device)) : nullptr;
+  // On the host a launch has ended when its call returns: timing it costs nothing, and how long shapes ran is always told.
+  const bool for_nothing = backend_of(opened->device->properties().kind).hardware == Hardware::host;
+  auto profile = options_.profile || for_nothing ? std::make_shared<Profile>(make_program_clock(*opened->device)) : nullptr;
   environment_.recording_begins();
   log::debug("recording on {} in the address range from {}, {}", opened->device->properties().name, opened->space->base(),
              opened->space->size());
@@ -132,6 +137,7 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, 
   std::lock_guard lock(mutex_);
   database_ = opened->database;
   if (!profile_) profile_ = std::move(profile);
+  has_profile_ = profile_ != nullptr;
   State waiting = State::waiting;
   state_.compare_exchange_strong(waiting, State::open);
   return opened;
@@ -379,7 +385,7 @@ bool Recorder::reset(Vendor& vendor, int ordinal) {
     if (last) database_.reset(), profile_.reset();
   }
   if (last) outside_memory_.clear(), annotations_.clear(), shadows_.clear();
-  for (const MemoryRange& memory : outside_memory_.remove_managed_of(ordinal)) annotations_.forget(memory);
+  for (const MemoryRange& memory : outside_memory_.remove_allocations_of(ordinal)) annotations_.forget(memory);
   textures_.forget_device(ordinal);
   State open = State::open;
   if (profiles_only() && last) state_.compare_exchange_strong(open, State::waiting);

@@ -167,12 +167,15 @@ class Recorder {
   // for.
   std::optional<NotRecorded> wait_for_device(Vendor& vendor) const;
 
+  // Who places the device memory that the program allocates: the recorder as long as it records, unless it is told otherwise.
+  MemoryFrom memory_from() const { return is_recording() ? options_.memory_from : MemoryFrom::recorder; }
+
   // Whether this is `mneme profile`: launches are timed, and nothing is recorded. No memory is the recorder's then.
   bool profiles_only() const { return options_.profile_file >= 0; }
 
-  // Time one launch for --profile. To be called between begin_launch() and end_launch(), before and after the vendor's call.
-  // begin_timing() gives nothing when the launch is not timed: without --profile, or when the kernel is not selected, when the
-  // launch goes into a graph or to another device, and right after a launch for which memory was read.
+  // Time one launch for --profile, and on the CPU device always. To be called between begin_launch() and end_launch(), before and
+  // after the vendor's call. begin_timing() gives nothing when the launch is not timed: without a profile, or when the kernel is
+  // not selected, when the launch goes into a graph or to another device, and right after a launch for which memory was read.
   struct Profiled;
   struct Timing {
     LaunchTag tag;
@@ -293,7 +296,8 @@ class Recorder {
   std::atomic<State> state_ = State::waiting;
   std::atomic<size_t> stream_captures_ = 0;    // how many capturing_ has
   std::atomic<bool> memory_was_read_ = false;  // since a launch was last looked at for timing, or before that one
-  std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
+  std::shared_ptr<Profile> profile_;           // under mutex_; null where launches are not timed
+  std::atomic<bool> has_profile_ = false;      // whether there is one
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   // How long after the begin the profiles are told again: a tenth later each time, so that little is lost of a program that is
   // killed, and little time with telling.

@@ -13,6 +13,7 @@
 #include "mneme/base/shown.h"
 #include "mneme/record/reachable_memory.h"
 #include "mneme/record/recorder_state.h"
+#include "mneme/record/uncanceled.h"
 
 namespace mneme {
 namespace {
@@ -265,6 +266,7 @@ void Recorder::pass(CapturePtr selected, NotRecorded reason) {
 }
 
 Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) {
+  const Uncanceled here;
   const Timed timed(environment_.report, &RecordingReport::capturing);
   if (state_ == State::ended) return pass(std::move(capture), NotRecorded::ended), nullptr;
   // Before others wait: what is left of the limit is known when all is written.
@@ -495,6 +497,7 @@ Status Recorder::keep_reachable(Capture& capture) {
 }
 
 void Recorder::end_launch(CapturePtr capture, bool launched) {
+  const Uncanceled here;
   const Timed timed(environment_.report, &RecordingReport::capturing);
   if (!launched) return give_up(*capture, NotRecorded::launch_failed);
   Waited waited = wait_for_devices(*capture);
@@ -518,7 +521,8 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
 Status Recorder::hand_over(Capture& capture) {
   InstanceRecord& instance = capture.recording.instance;
   // What is known so far, for a program that does not come to its end.
-  if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
+  if (auto profile = options_.profile ? current_profile() : nullptr)
+    instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
   const ProgramShape shape = shape_of(instance);
   count_shapes_of_groups();
   instance.shape_launches = launches_of(*capture.kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
@@ -649,7 +653,7 @@ NotRecorded Recorder::failed_commit(Captured& captured, const Status& status) {
 }
 
 std::shared_ptr<Profile> Recorder::current_profile() {
-  if (!options_.profile) return nullptr;
+  if (!has_profile_) return nullptr;
   std::lock_guard lock(mutex_);
   return profile_;
 }

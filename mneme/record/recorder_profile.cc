@@ -169,7 +169,7 @@ void Recorder::tell_counts() {
     database = database_;
   }
   if (!database) return;
-  auto profile = current_profile();
+  auto profile = options_.profile ? current_profile() : nullptr;
   if (!profile || finish_times(*database, *profile)) finish_launches(*database);
 }
 

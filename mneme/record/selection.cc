@@ -75,6 +75,7 @@ bool Selection::lasts(NotRecorded reason, uint64_t position) const {
     case NotRecorded::beyond_max:
     case NotRecorded::graph_nodes:
     case NotRecorded::graph_condition:
+    case NotRecorded::graph_body:
     case NotRecorded::graph_memory:
     case NotRecorded::graph_untold:
     case NotRecorded::launch_attribute:

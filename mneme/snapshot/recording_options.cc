@@ -37,6 +37,14 @@ Result<Distinct> parse_distinct(std::string_view word) {
   return static_cast<Distinct>(found - kDistinctWords.begin());
 }
 
+std::string_view to_string(MemoryFrom from) { return from == MemoryFrom::driver ? "driver" : "recorder"; }
+
+Result<MemoryFrom> parse_memory_from(std::string_view word) {
+  for (const MemoryFrom from : {MemoryFrom::recorder, MemoryFrom::driver})
+    if (word == to_string(from)) return from;
+  return error(Code::invalid_argument, "memory is from the recorder or the driver, not from '{}'", shown(word));
+}
+
 Status check_recording_options(const RecordingOptions& options) {
   Bytes space = options.address_space;
   if (space.count == 0 || space > kLargest || space.count % kStep.count != 0)
@@ -75,6 +83,7 @@ std::string encode_recording_options(const RecordingOptions& options) {
                          {"max_bytes", limit(options.max_bytes)},
                          {"staging", limit(options.staging)},
                          {"memory_extent", to_string(options.memory_extent)},
+                         {"memory_from", to_string(options.memory_from)},
                          {"profile", options.profile},
                          {"report", descriptor(options.report)},
                          {"profile_file", descriptor(options.profile_file)},
@@ -88,7 +97,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   JsonCursor root(json, name);
   RecordingOptions options;
   uint64_t max_launch_bytes = 0, max_bytes = 0, staging = 0, report = 0, profile_file = 0, owner = 0;
-  std::string distinct, memory_extent;
+  std::string distinct, memory_extent, memory_from;
   MNEME_TRY(root.read("database", options.database));
   MNEME_TRY(root.read("address_space", options.address_space));
   MNEME_TRY(root.read("kernels", options.kernels));
@@ -104,6 +113,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_TRY(root.read("max_bytes", max_bytes));
   MNEME_TRY(root.read("staging", staging));
   MNEME_TRY(root.read("memory_extent", memory_extent));
+  MNEME_TRY(root.read("memory_from", memory_from));
   MNEME_TRY(root.read("profile", options.profile));
   MNEME_TRY(root.read("report", report, 1 << 30));
   MNEME_TRY(root.read("profile_file", profile_file, 1 << 30));
@@ -112,6 +122,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
     MNEME_ASSIGN(options.distinct, parse_distinct(distinct));
   }
   MNEME_ASSIGN(options.memory_extent, parse_memory_extent(memory_extent));
+  MNEME_ASSIGN(options.memory_from, parse_memory_from(memory_from));
   if (max_launch_bytes != kNoLimit) options.max_launch_bytes = Bytes(max_launch_bytes);
   if (max_bytes != kNoLimit) options.max_bytes = Bytes(max_bytes);
   if (staging != kNoLimit) options.staging = Bytes(staging);

@@ -24,6 +24,13 @@ std::string_view to_string(Distinct distinct);
 // invalid_argument: there is no such word.
 Result<Distinct> parse_distinct(std::string_view word);
 
+// Who places the device memory that a program allocates. The recorder does, in a range of its own; or the driver, and it is
+// recorded where it lies, so that the program can share it with other processes.
+enum class MemoryFrom { recorder, driver };
+std::string_view to_string(MemoryFrom from);
+// invalid_argument: there is no such word.
+Result<MemoryFrom> parse_memory_from(std::string_view word);
+
 // Launches pass through these in the order in which they stand here: each counts only what those before it have left.
 struct RecordingOptions {
   std::string database;                              // directory, absolute
@@ -41,8 +48,9 @@ struct RecordingOptions {
   std::optional<Bytes> max_bytes;         // the most that a process may add to the database
   std::optional<Bytes> staging;           // the most memory in which captured launches wait to be stored; 0: the program waits
   MemoryExtent memory_extent = MemoryExtent::reachable;  // what a launch is recorded with
-  bool profile = false;                                  // times the program's own launches
-  int report = -1;                                       // file descriptor of the RecordingReport, or -1
+  MemoryFrom memory_from = MemoryFrom::recorder;
+  bool profile = false;  // times the program's own launches
+  int report = -1;       // file descriptor of the RecordingReport, or -1
   // File descriptor of a ProfileFile, or -1. With one nothing is recorded: all launches are timed, and the profile is left there.
   int profile_file = -1;
   // The process that made these descriptors, by its number; 0: not known. A process whose parent has closed them reaches them

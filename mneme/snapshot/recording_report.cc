@@ -44,6 +44,10 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::graph_nodes:
       return "in a graph that cannot be run in parts (with waits for others, or run from the device)";
     case NotRecorded::graph_condition: return "in a graph with a condition, where it cannot be run by itself";
+    case NotRecorded::graph_body:
+      return "in the body of a condition of a graph, counted once for each launch of the graph: how often it runs is known on "
+             "the "
+             "device alone";
     case NotRecorded::graph_memory: return "in a graph that allocates memory, where it cannot be run by itself";
     case NotRecorded::graph_untold: return "in a graph whose nodes the driver does not tell, or of which it gives no part";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";

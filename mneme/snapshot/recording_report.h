@@ -34,8 +34,9 @@ enum class NotRecorded : uint32_t {
   unknown_kernel,    // the kernel was never registered, but made at run time
   stream_capture,    // the launch goes into a graph
   during_capture,    // a stream is captured into a graph, during which memory cannot be read
-  graph_nodes,       // this and the next three: a graph runs it, which holds nodes that are not run one by one,
+  graph_nodes,       // this and the next four: a graph runs it, which holds nodes that are not run one by one,
   graph_condition,   // conditions
+  graph_body,        // that it is in the body of,
   graph_memory,      // or allocations,
   graph_untold,      // or of which the driver does not tell all, or gives no parts
   launch_attribute,  // the launch has an attribute that a recording does not hold

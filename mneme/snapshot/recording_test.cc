@@ -37,7 +37,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
     EXPECT_NE(*read, usual) << name;
   };
   auto& [database, address_space, kernels, exclude, slowest, window, ranks, skip, every, max, distinct, max_launch_bytes,
-         max_bytes, staging, memory_extent, profile, report, profile_file, owner] = options;
+         max_bytes, staging, memory_extent, memory_from, profile, report, profile_file, owner] = options;
   change(database, "/data/db", "database", see);
   change(address_space, 8_GiB, "address_space", see);
   change(kernels, "^axpy", "kernels", see);
@@ -56,6 +56,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
   change(staging, Bytes(0), "staging", see);
   change(staging, 1_GiB, "staging", see);
   change(memory_extent, MemoryExtent::all, "memory_extent", see);
+  change(memory_from, MemoryFrom::driver, "memory_from", see);
   change(profile, true, "profile", see);
   change(report, 0, "report", see);
   change(report, 5, "report", see);

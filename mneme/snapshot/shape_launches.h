@@ -13,8 +13,8 @@ class JsonCursor;
 
 struct ShapeLaunches {
   uint64_t count = 0;  // launches of the shape in one process, recorded or not; those that go into graphs are not counted
-  // Nanoseconds that all of them took: the mean of those that were timed, times `count`. Only with `mneme record --profile`, and
-  // where one was timed.
+  // Nanoseconds that all of them took: the mean of those that were timed, times `count`. Where one was timed:
+  // with `mneme record --profile`, and on the CPU device always.
   std::optional<double> total;
   friend bool operator==(const ShapeLaunches&, const ShapeLaunches&) = default;
 };

@@ -8,6 +8,7 @@
 #include "mneme/base/file_system.h"
 #include "mneme/base/log.h"
 #include "mneme/base/shown.h"
+#include "mneme/hooks/unwinding.h"
 #include "mneme/substitute/driver/driver_front.h"
 #include "mneme/substitute/table.h"
 
@@ -46,6 +47,7 @@ Result<TrialOptions> trial_options() {
 // Reads the file when the first table is attached. Without it the program runs as it is.
 bool begin() {
   static const bool began = [] {
+    prepare_unwinding();
     const char* path = std::getenv(MNEME_ENV_TUNED);
     if (!path || !*path) return false;
     auto file = read_file(path);

@@ -31,6 +31,7 @@ thread_local std::vector<CUcontext> stack;
 std::map<uint64_t, uint64_t> reservations, mappings, created, managed;
 std::map<uint64_t, int> shared;  // handle → descriptor
 std::set<uint64_t> imported;     // handles that came by a descriptor
+std::set<uint64_t> mapped_handles;
 std::map<CUdeviceptr, CUcontext> allocations;
 std::map<CUdeviceptr, size_t> allocation_sizes;
 std::map<uint64_t, std::set<CUdevice>> readers;  // of mappings: devices that reach them
@@ -151,6 +152,20 @@ FakeDriverState& fake_state() { return state; }
 std::pair<CUcontext, int> fake_context() {
   std::lock_guard lock(mutex);
   return {current_context(), resets[current_context()]};
+}
+size_t fake_memory() {
+  const char* memory = getenv("MNEME_FAKE_MEMORY");
+  return memory ? strtoull(memory, nullptr, 0) : size_t{1} << 36;
+}
+size_t fake_free_memory() {
+  std::lock_guard lock(mutex);
+  size_t used = 0;
+  const auto take = [&](size_t size) { used += (size + kFakeGranularity - 1) / kFakeGranularity * kFakeGranularity; };
+  for (const auto& [handle, size] : created)
+    if (!mapped_handles.contains(handle)) take(size);
+  for (const auto& [_, size] : mappings) take(size);
+  for (const auto& [address, _] : allocations) take(allocation_sizes[address]);
+  return fake_memory() > used ? fake_memory() - used : 0;
 }
 bool fake_reaches(CUdeviceptr address) {
   std::lock_guard lock(mutex);
@@ -578,6 +593,7 @@ CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
   ENTER();
   NEED_CONTEXT();
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (size > mneme::cuda::fake_free_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   *pointer = reinterpret_cast<CUdeviceptr>(malloc(size));
   if (*pointer == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   allocations[*pointer] = current_context();
@@ -706,6 +722,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
                      unsigned long long flags) {
   ENTER();
   if (!aligned(size) || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (size > mneme::cuda::fake_free_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   *handle = next_handle++;
   created[*handle] = size;
   ++state.memory_handles;
@@ -757,6 +774,7 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericA
   if (auto memory = shared.find(handle); memory != shared.end())
     mmap(reinterpret_cast<void*>(pointer), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->second, 0);
   mappings[pointer] = size;
+  mapped_handles.insert(handle);
   ++state.mappings;
   return CUDA_SUCCESS;
 }

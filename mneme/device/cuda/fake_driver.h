@@ -99,6 +99,9 @@ FakeDriverState& fake_state();
 bool fake_reaches(CUdeviceptr address);
 // The current context, and how often it was reset: what was loaded into it before is gone.
 std::pair<CUcontext, int> fake_context();
+// Of the memory that there is (MNEME_FAKE_MEMORY, else 64 GiB), what is free: all is given in whole granules.
+size_t fake_memory();
+size_t fake_free_memory();
 bool fake_is_mapped(CUdeviceptr address);
 // The memory of cuMemAlloc() that holds an address. False: none does.
 bool fake_allocation(CUdeviceptr address, CUdeviceptr* base, size_t* size);

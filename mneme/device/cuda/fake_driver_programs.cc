@@ -4,9 +4,11 @@
 // Any other kernel has the same parameters and does nothing. The environment scripts it: MNEME_FAKE_ELSEWHERE_FROM is
 // `elsewhere_from`, MNEME_FAKE_TAKES_AT `takes_at`, MNEME_FAKE_FREE_MEMORY what cuMemGetInfo() says, MNEME_FAKE_SHARES_MANAGED
 // whether host and device may reach managed memory at once, MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable
-// "increment".
+// "increment", MNEME_FAKE_MEMORY how much memory there is. MNEME_FAKE_FAIL is a function, how many good calls of it there are,
+// and what the next one returns: "cuMemMap:2:999". A kernel "calls_back" calls what mneme_fake_on_launch() was given.
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -25,7 +27,9 @@ using InContext = std::pair<CUkernel, std::pair<CUcontext, int>>;
 std::map<InContext, CUfunction> functions;
 std::map<CUfunction, InContext> kernels_of_functions;
 std::map<CUdeviceptr, size_t> sizes;  // of what this file allocates
+std::map<CUdeviceptr, CUmemoryPool> pools_of_memory;
 uint64_t next_handle = 0x1000;
+void (*on_launch)() = nullptr;
 std::map<CUdevice, CUmemoryPool> current_pools;  // of devices that do not use their own one
 
 // The variable is read here, and not only looked up.
@@ -45,6 +49,7 @@ Handle make_handle() {
 }
 
 CUresult run(const std::string& kernel, CUdeviceptr address, unsigned count) {
+  if (kernel == "calls_back" && on_launch) on_launch();
   if (kernel != "add_one") return CUDA_SUCCESS;
   if (!mneme::cuda::fake_reaches(address)) return CUDA_ERROR_ILLEGAL_ADDRESS;
   auto* words = reinterpret_cast<unsigned*>(address);
@@ -57,6 +62,12 @@ const bool prepared = [] {
   state.table_address = reinterpret_cast<uint64_t>(table);
   state.elsewhere_below = 32 << 20;
   if (const char* from = std::getenv("MNEME_FAKE_ELSEWHERE_FROM")) state.elsewhere_from = std::strtoull(from, nullptr, 0);
+  if (const char* fail = std::getenv("MNEME_FAKE_FAIL")) {
+    char function[64] = "";
+    int result = 0;
+    if (std::sscanf(fail, "%63[^:]:%d:%d", function, &state.fail_after, &result) == 3) state.fail_function = function;
+    state.fail_result = static_cast<CUresult>(result);
+  }
   if (const char* at = std::getenv("MNEME_FAKE_TAKES_AT")) state.takes_at = std::strtoull(at, nullptr, 0);
   if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
     state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
@@ -79,6 +90,11 @@ CUresult allocate(CUdeviceptr* out, size_t size) {
   return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+void allocated_from(CUmemoryPool pool, CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  pools_of_memory[address] = pool;
+}
+
 }  // namespace
 
 namespace mneme::cuda {
@@ -89,6 +105,7 @@ CUresult fake_parameter_info(const std::string& kernel, size_t index, size_t* of
 
 extern "C" {
 
+void mneme_fake_on_launch(void (*callback)()) { on_launch = callback; }
 void mneme_fake_idle() { mneme::cuda::fake_state().idle = true; }
 
 CUresult cuCtxSynchronize() {
@@ -182,8 +199,8 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
 #undef cuMemGetInfo
 CUresult cuMemGetInfo_v2(size_t* available, size_t* total) {
   const char* set = std::getenv("MNEME_FAKE_FREE_MEMORY");
-  *total = size_t{1} << 36;
-  return *available = set ? std::strtoull(set, nullptr, 0) : *total, CUDA_SUCCESS;
+  *total = mneme::cuda::fake_memory();
+  return *available = set ? std::strtoull(set, nullptr, 0) : mneme::cuda::fake_free_memory(), CUDA_SUCCESS;
 }
 CUresult cuKernelSetAttribute(CUfunction_attribute, int, CUkernel, CUdevice) { return CUDA_SUCCESS; }
 CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
@@ -223,12 +240,25 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned a, unsigned b, unsigned c, u
 }
 CUresult cuLaunchGrid(CUfunction, int, int) { return CUDA_SUCCESS; }
 
+#undef cuMemAllocPitch
+CUresult cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t width, size_t height, unsigned) {
+  *pitch = (width + 511) / 512 * 512;
+  return cuMemAlloc(out, *pitch * height);
+}
 CUresult cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream stream) {
   const CUresult code = allocate(out, size);
-  if (code == CUDA_SUCCESS) mneme::cuda::fake_capture_memory(stream, *out, size);
+  if (code != CUDA_SUCCESS) return code;
+  mneme::cuda::fake_capture_memory(stream, *out, size);
+  CUmemoryPool pool = nullptr;
+  CUdevice device = 0;
+  if (cuCtxGetDevice(&device) == CUDA_SUCCESS && cuDeviceGetMemPool(&pool, device) == CUDA_SUCCESS) allocated_from(pool, *out);
   return code;
 }
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemoryPool, CUstream) { return allocate(out, size); }
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemoryPool pool, CUstream) {
+  const CUresult code = allocate(out, size);
+  if (code == CUDA_SUCCESS) allocated_from(pool, *out);
+  return code;
+}
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream) { return CUDA_SUCCESS; }
 #undef cuMemGetAddressRange
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
@@ -246,7 +276,18 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr po
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) *static_cast<size_t*>(value) = mneme::cuda::kFakeGranularity;
   if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) *static_cast<CUdeviceptr*>(value) = pointer;
+  if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+    *static_cast<CUdeviceptr*>(value) = pointer / mneme::cuda::kFakeGranularity * mneme::cuda::kFakeGranularity;
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *static_cast<int*>(value) = 0;
+  if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) *static_cast<unsigned*>(value) = 1;
+  if (attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) {
+    std::lock_guard lock(mutex);
+    *static_cast<CUmemoryPool*>(value) = nullptr;
+    if (const auto in = pools_of_memory.find(pointer); in != pools_of_memory.end())
+      *static_cast<CUmemoryPool*>(value) = in->second;
+  }
   if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+    *static_cast<unsigned*>(value) = CU_MEMORYTYPE_DEVICE;
     CUdeviceptr base = 0;
     size_t size = 0;
     std::lock_guard lock(mutex);
@@ -258,6 +299,11 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
   }
   if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
     *static_cast<unsigned*>(value) = managed() && pointer == reinterpret_cast<CUdeviceptr>(managed()->data());
+  return CUDA_SUCCESS;
+}
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr pointer) {
+  for (unsigned i = 0; i < count; ++i)
+    if (CUresult code = cuPointerGetAttribute(values[i], attributes[i], pointer); code != CUDA_SUCCESS) return code;
   return CUDA_SUCCESS;
 }
 

@@ -101,6 +101,12 @@ CUcontext DriverFront::current_context() const {
   return current;
 }
 
+bool DriverFront::in_primary_context() {
+  const auto device = current_device();
+  const auto primary = device.ok() ? primary_context(*device) : device.status();
+  return primary.ok() && *primary && *primary == current_context();
+}
+
 Result<int> DriverFront::device_of(CUcontext context) const {
   CUdevice device = 0;
   if (CUresult code = functions_->push_current(context); code != CUDA_SUCCESS) return driver_error("cuCtxPushCurrent", code);
@@ -160,7 +166,12 @@ void DriverFront::add_pool_memory(CUmemoryPool pool, CUdeviceptr address) {
       (functions_->cuCtxGetDevice(&device) != CUDA_SUCCESS || functions_->cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS))
     return;
   std::lock_guard lock(mutex_);
-  if (pools_.contains(pool)) pool_memory_[address] = pool;
+  pool_memory_[address] = pool;
+}
+CUmemoryPool DriverFront::pool_of_memory(CUdeviceptr address) const {
+  std::lock_guard lock(mutex_);
+  const auto found = pool_memory_.find(address);
+  return found == pool_memory_.end() ? nullptr : found->second;
 }
 
 bool DriverFront::add_peer(CUcontext owner, int owner_device, int reader_device) {

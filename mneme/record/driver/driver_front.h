@@ -52,6 +52,7 @@ class DriverFront final : public Vendor {
   // Whether calls for the stream go into a graph. Always false while the recorder knows of no capture.
   bool is_capturing(CUstream stream) const;
   CUcontext current_context() const;
+  bool in_primary_context();  // of the current device
   // Calls `work` in a thread of its own, in which the context of this one is current, and waits for it.
   void run_in_own_thread(const std::function<void()>& work) const;
   // Another function of the driver's, by its exported name; null: this driver lacks it.
@@ -71,6 +72,8 @@ class DriverFront final : public Vendor {
   // Remembers memory that was allocated in the stream from a pool of the program's: from `pool`, or, where that is null, from the
   // one that the device uses.
   void add_pool_memory(CUmemoryPool pool, CUdeviceptr address);
+  // The pool that an address was allocated from, whichever; null: from none.
+  CUmemoryPool pool_of_memory(CUdeviceptr address) const;
   // Kernels of one device reach memory of another one.
   struct Access {
     int owner = 0, reader = 0;
@@ -134,7 +137,7 @@ class DriverFront final : public Vendor {
   std::map<CUcontext, OwnContext> own_;  // that the program has made
   std::map<CUmemoryPool, int> pools_;    // likewise, and on which device
   std::set<std::pair<CUmemoryPool, int>> pool_readers_;
-  std::map<CUdeviceptr, CUmemoryPool> pool_memory_;
+  std::map<CUdeviceptr, CUmemoryPool> pool_memory_;  // from these, or from a device's own
   struct Peers {
     CUcontext owner = nullptr, reader = nullptr;
     friend auto operator<=>(const Peers&, const Peers&) = default;

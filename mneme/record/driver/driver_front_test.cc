@@ -528,12 +528,47 @@ TEST_F(DriverFrontTest, MemoryOfAnotherDeviceIsNotReachedAnyMoreWhenTheProgramTa
 TEST_F(DriverFrontTest, MemoryThatIsSharedWithAnotherProcessIsWarnedOfOnce) {
   EXPECT_EQ(recorded("dlsym " + kCubin + " ipc ipc launch"),
             "mneme: warning: the program shares device memory with another process (cuIpcGetMemHandle), which the driver refuses "
-            "for memory that is recorded\n" +
+            "for memory that the recorder has placed: record it with --memory-from driver\n" +
                 kSum);
+}
+
+// Memory that the driver places is recorded where it lies, and is the program's own in every way.
+TEST_F(DriverFrontTest, MemoryThatTheDriverPlacesIsRecordedAndCanBeShared) {
+  options_.memory_from = MemoryFrom::driver;
+  const std::string steps = "dlsym " + kCubin + " share launch pitched share launch";
+  EXPECT_THAT(bare(steps), HasSubstr("shared: 0\n"));
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 3u);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  for (const InstanceRecord& instance : all[0].instances) {
+    const auto states = Database::open(database_)->load_memory(instance);
+    ASSERT_TRUE(states.ok()) << states.status().to_string();
+    const auto placed = ranges(states->prologue, Region::Kind::mapped);
+    ASSERT_EQ(placed.size(), 1u) << "of reachable memory, and what was freed is not there";
+    EXPECT_TRUE(ranges(states->prologue, Region::Kind::allocation).empty());
+  }
+}
+
+// The recorder reads in primary contexts, and serves what is allocated in others as usual.
+TEST_F(DriverFrontTest, MemoryOfAContextOfTheProgramsOwnIsTheRecordersWhoeverPlacesTheOther) {
+  options_.memory_from = MemoryFrom::driver;
+  const std::string steps = "dlsym " + kCubin + " context launch destroy launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 2u);
 }
 
 TEST_F(DriverFrontTest, AnAllocationIsWhatTheProgramAskedFor) {
   EXPECT_EQ(recorded("dlsym " + kCubin + " range free launch"), "range 1 4000\nsum 1000\n");
+}
+
+TEST_F(DriverFrontTest, PitchedMemoryIsServed) {
+  const std::string steps = "dlsym " + kCubin + " pitched";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  const auto allocations = ranges(prologue(), Region::Kind::allocation);
+  ASSERT_EQ(allocations.size(), 1u);
+  EXPECT_EQ(allocations[0].size, Bytes(4 * 1024)) << "rows of 1000 bytes";
 }
 
 TEST_F(DriverFrontTest, AForkedChildRecordsNothing) {
@@ -547,6 +582,178 @@ TEST_F(DriverFrontTest, AProcessThatWasStartedWithAllDescriptorsClosedIsCounted)
   EXPECT_EQ(recorded("dlsym " + kCubin + " launch", closing + MNEME_TEST_PROGRAM), kSum);
   EXPECT_EQ(report().launches, 1u);
   EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(DriverFrontTest, WhereThereIsNoMoreMemoryTheProgramIsToldAsWithoutRecording) {
+  ::setenv("MNEME_FAKE_MEMORY", "536870912", 1);
+  const std::string steps = "dlsym " + kCubin + " too_much launch";
+  const std::string without = bare(steps), with = recorded(steps);
+  ::unsetenv("MNEME_FAKE_MEMORY");
+  EXPECT_EQ(without, "too much: 2, pieces: 63, and again\nsum 500500\n");
+  EXPECT_EQ(with, without);
+  EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(DriverFrontTest, WhatIsAllocatedAndFreedIsSeenInTheMemoryThatIsLeft) {
+  const std::string steps = "dlsym " + kCubin + " info trim launch info";
+  EXPECT_EQ(bare(steps), "taken 64, given back 64\nleft behind 0\ntaken 64, given back 64\nsum 500500\n");
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(DriverFrontTest, AttributesOfPointersAreThoseOfTheProgramsAllocations) {
+  const std::string steps = "dlsym " + kCubin + " attributes";
+  EXPECT_THAT(bare(steps), HasSubstr("memory of the pool: type 2 of device 0, mapped 1, pool 0x100\n"));
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ::setenv("SHOW_RANGES", "1", 1);
+  const std::string ranges = recorded(steps);
+  ::unsetenv("SHOW_RANGES");
+  EXPECT_THAT(ranges, HasSubstr("memory: type 2 of device 0, mapped 1, pool 0, begins there: 1, 4000 bytes\n"));
+  EXPECT_THAT(ranges, HasSubstr("memory of the pool: type 2 of device 0, mapped 1, pool 0x100, begins there: 1, 4000 bytes\n"));
+}
+
+TEST_F(DriverFrontTest, ArraysOfThreeDimensionsAndOfLevelsAreRecorded) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " volume mipmapped";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ASSERT_EQ(report().instances, 2u);
+  const auto database = Database::open(database_);
+  std::vector<ArrayShape> shapes;  // of all launches
+  std::map<TextureObject::Kind, size_t> objects;
+  const auto all = kernels();
+  for (const InstanceRecord& instance : all.at(0).instances) {
+    const auto states = database->load_memory(instance);
+    ASSERT_TRUE(states.ok()) << states.status().to_string();
+    for (const auto& array : states->prologue.textures.arrays) shapes.push_back(array.shape);
+    for (const TextureObject& object : states->prologue.textures.objects) ++objects[object.kind];
+  }
+  const ArrayShape volume{4, 2, 3, {CU_AD_FORMAT_FLOAT, 1}, ArrayShape::kSurface, 0};
+  const ArrayShape levels{8, 4, 0, {CU_AD_FORMAT_FLOAT, 1}, ArrayShape::kSurface, 3};
+  EXPECT_EQ(std::ranges::count(shapes, volume), 2) << "the second launch could read it, too";
+  EXPECT_EQ(std::ranges::count(shapes, levels), 1);
+  EXPECT_EQ(objects[TextureObject::Kind::surface], 3u) << "of the volume twice, and of a level";
+  EXPECT_EQ(objects[TextureObject::Kind::texture], 1u);
+}
+
+// The program ends by the signal as without a recorder, and what was recorded before is whole.
+TEST_F(DriverFrontTest, ASignalEndsTheProgramInTheMiddleOfALaunch) {
+  for (const auto& [step, status] : {std::pair("sigterm", 143), {"sigint", 130}, {"abort", 134}}) {
+    const std::string program = "dlsym " + kCubin + " launch " + step + " launch; echo ended by $?";
+    EXPECT_THAT(bare(program), HasSubstr(fmt::format("ended by {}\n", status)));
+    EXPECT_EQ(recorded(program), bare(program)) << step;
+    for (const KernelDocument& kernel : kernels())
+      for (const InstanceRecord& instance : kernel.instances)
+        EXPECT_TRUE(Database::open(database_)->check_instance(instance.static_hash, instance.dynamic_hash).ok()) << step;
+  }
+}
+
+TEST_F(DriverFrontTest, ASignalThatTheProgramHandlesChangesNothing) {
+  const std::string steps = "dlsym " + kCubin + " handled launch";
+  EXPECT_EQ(bare(steps), "signal 2\n" + kSum);
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().launches, 2u);
+  EXPECT_EQ(report().instances, 2u);
+}
+
+// Other threads wait for a launch that is captured: they go on when its thread has left it by another way.
+TEST_F(DriverFrontTest, ALaunchThatDoesNotReturnIsNotRecordedAndHoldsNobodyUp) {
+  const std::string steps = "dlsym " + kCubin + " canceled launch";
+  EXPECT_EQ(bare(steps), "canceled: 1\n" + kSum);
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::launch_failed), 1u);
+}
+
+// Where it waits and reads files, the recorder would be left in the middle of its work.
+TEST_F(DriverFrontTest, AThreadIsNotCanceledInALaunch) {
+  const std::string steps = "dlsym " + kCubin + " canceled_before launch";
+  EXPECT_EQ(bare(steps), "canceled: 1\nsum 501500\n");
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 2u);
+}
+
+TEST_F(DriverFrontTest, ExceptionsOfTheProgramPassThroughALaunch) {
+  EXPECT_EQ(bare(kCubin, MNEME_TEST_THROWING_PROGRAM), "caught: 20 of 20 from launches, 20 of 20 around them\n");
+  EXPECT_EQ(recorded(kCubin, MNEME_TEST_THROWING_PROGRAM), bare(kCubin, MNEME_TEST_THROWING_PROGRAM));
+  EXPECT_EQ(report().launches, 40u);
+  EXPECT_EQ(report().instances, 4u) << "of those that returned";
+}
+
+TEST_F(DriverFrontTest, AProgramThatBecomesAnotherIsRecordedOn) {
+  const std::string steps = "dlsym " + kCubin + " launch exec";
+  EXPECT_EQ(bare(steps), kSum);
+  EXPECT_EQ(recorded(steps), kSum);
+  EXPECT_EQ(report().recorders, 2u);
+  EXPECT_EQ(report().launches, 2u);
+  EXPECT_GE(report().instances + report().duplicates, 1u) << "what waited to be stored is lost with the first program";
+}
+
+TEST_F(DriverFrontTest, CodeMayGoWhenItWasLoaded) {
+  const std::string steps = "dlsym " + kCubin + " image_gone launch image_gone";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 3u);
+  ASSERT_EQ(kernels().size(), 1u);
+  EXPECT_TRUE(Database::open(database_)->load_image(kernels()[0].kernel.images.at(0)).ok());
+}
+
+TEST_F(DriverFrontTest, ALibraryWithKernelsMayBeClosed) {
+  ::setenv("IMAGE_LIBRARY", MNEME_TEST_IMAGE_LIBRARY, 1);
+  const std::string steps = "dlsym " + kCubin + " dlclosed launch dlclosed";
+  const std::string without = bare(steps), with = recorded(steps);
+  ::unsetenv("IMAGE_LIBRARY");
+  EXPECT_EQ(without, "sum 502500\n");
+  EXPECT_EQ(with, without);
+  EXPECT_EQ(report().instances, 3u);
+}
+
+TEST_F(DriverFrontTest, AThreadThatOutlivesMainIsRecorded) {
+  const std::string steps = "dlsym " + kCubin + " outlive";
+  EXPECT_EQ(bare(steps), kSum);
+  EXPECT_EQ(recorded(steps), kSum);
+  EXPECT_EQ(report().launches, 1u);
+  EXPECT_EQ(report().instances, 1u);
+}
+
+// When the recorder has stored all and has told what it did.
+TEST_F(DriverFrontTest, ALaunchAtTheVeryEndOfTheProgramIsMade) {
+  const std::string steps = "linked " + kCubin + " launch at_exit";
+  EXPECT_EQ(bare(steps, MNEME_TEST_LINKED_PROGRAM), kSum + "sum 501500\n");
+  EXPECT_EQ(recorded(steps, MNEME_TEST_LINKED_PROGRAM), kSum + "sum 501500\n");
+  EXPECT_GE(report().instances, 1u);
+}
+
+// Whichever call of the recorder's own fails, and whenever: the program does what it does without, and no launch is lost in
+// silence.
+TEST_F(DriverFrontTest, ACallOfTheRecordersOwnThatFailsIsNoFailureOfTheProgram) {
+  const std::string steps = "dlsym " + kCubin + " launch async launch";
+  const std::string without = bare(steps);
+  // Of these the program makes none itself; of the last, one at its end, behind those of the recorder.
+  const std::pair<const char*, int> calls[] = {{"cuMemCreate", 6},         {"cuMemMap", 6},
+                                               {"cuMemSetAccess", 6},      {"cuMemAddressReserve", 2},
+                                               {"cuStreamCreate", 2},      {"cuStreamSynchronize", 12},
+                                               {"cuLaunchKernelEx", 8},    {"cuMemHostAlloc", 2},
+                                               {"cuMemsetD8Async", 3},     {"cuMemcpyHtoDAsync_v2", 0},
+                                               {"cuMemcpyDtoHAsync_v2", 4}};
+  uint64_t launches = 0;
+  for (const auto& [function, most] : calls)
+    for (int after = 0; after < most; ++after)
+      for (const int result : {2, 999}) {
+        ::setenv("MNEME_FAKE_FAIL", fmt::format("{}:{}:{}", function, after, result).c_str(), 1);
+        std::string with = recorded(steps);
+        ::unsetenv("MNEME_FAKE_FAIL");
+        // What the recorder has to say stands in lines of its own.
+        for (size_t at = 0; (at = with.find("mneme: ")) != std::string::npos;) with.erase(at, with.find('\n', at) + 1 - at);
+        ASSERT_EQ(with, without) << function << " after " << after << ": " << result;
+        launches += 3;
+        uint64_t told = report().instances + report().duplicates;
+        for (const auto& counter : report().not_recorded) told += counter.launches;
+        ASSERT_EQ(report().launches, launches) << function << " after " << after << ": " << result;
+        ASSERT_EQ(told, launches) << function << " after " << after << ": " << result;
+      }
+  EXPECT_GT(report().lost(), 20u) << "nothing has failed";
+  for (const KernelDocument& kernel : kernels())
+    for (const InstanceRecord& instance : kernel.instances)
+      EXPECT_TRUE(Database::open(database_)->check_instance(instance.static_hash, instance.dynamic_hash).ok());
 }
 
 #ifdef MNEME_TEST_STRESS

@@ -59,6 +59,7 @@ const Functions& driver() {
 struct Conditions {
   std::mutex mutex;
   std::unordered_map<CUgraph, std::vector<GraphCondition>> all;
+  std::unordered_map<CUgraphNode, std::vector<CUgraph>> bodies;
 };
 Conditions& conditions() {
   static auto* all = new Conditions;
@@ -185,6 +186,10 @@ void forget_conditions(CUgraph graph) {
   std::lock_guard lock(conditions().mutex);
   conditions().all.erase(graph);
 }
+void add_bodies(CUgraphNode condition, std::vector<CUgraph> bodies) {
+  std::lock_guard lock(conditions().mutex);
+  conditions().bodies[condition] = std::move(bodies);
+}
 
 ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device) : device_(device), flags_(flags) {
   if (driver().complete)
@@ -258,9 +263,37 @@ void ExecutableGraph::read_node(GraphNode& node) {
     }
     // How often the body of a condition runs is known on the device alone.
     case CU_GRAPH_NODE_TYPE_MEM_FREE: held_ = NotRecorded::graph_memory; return;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: held_ = NotRecorded::graph_condition; return;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: held_ = NotRecorded::graph_condition; return read_bodies(node.original);
     // What waits for other work than the graph's own would never end when the parts before it are waited for.
     default: return refuse(NotRecorded::graph_nodes);
+  }
+}
+
+void ExecutableGraph::read_bodies(CUgraphNode condition) {
+  std::vector<CUgraph> bodies;
+  {
+    std::lock_guard lock(conditions().mutex);
+    if (const auto known = conditions().bodies.find(condition); known != conditions().bodies.end()) bodies = known->second;
+  }
+  for (CUgraph body : bodies) read_body(body);
+}
+
+// What the driver does not tell of a body is left out: nothing of it would be recorded.
+void ExecutableGraph::read_body(CUgraph graph) {
+  for (CUgraphNode original : ordered_nodes(graph).value_or(std::vector<CUgraphNode>())) {
+    CUgraphNodeType type{};
+    CUgraph child = nullptr;
+    CUDA_KERNEL_NODE_PARAMS p{};
+    if (driver().cuGraphNodeGetType(original, &type) != CUDA_SUCCESS) continue;
+    body_nodes_.insert(original);
+    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL) read_bodies(original);
+    if (type == CU_GRAPH_NODE_TYPE_GRAPH && driver().cuGraphChildGraphNodeGetGraph(original, &child) == CUDA_SUCCESS)
+      read_body(child);
+    if (type != CU_GRAPH_NODE_TYPE_KERNEL || driver().cuGraphKernelNodeGetParams(original, &p) != CUDA_SUCCESS) continue;
+    GraphNode& kernel = body_kernels_.emplace_back(GraphNode{.original = original});
+    kernel.launch.emplace(launch_of(function_of(p), {p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ},
+                                    p.sharedMemBytes, nullptr, nullptr));
+    kernel.launch->refusal = NotRecorded::graph_body;
   }
 }
 

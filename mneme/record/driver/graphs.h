@@ -59,6 +59,8 @@ struct GraphCondition {
 // The variables of conditions of the program's graphs. A kernel that is given one may set it, which it can do in its graph only.
 void add_condition(CUgraph graph, CUgraphConditionalHandle handle, bool is_set_at_launch);
 void forget_conditions(CUgraph graph);
+// The graphs that a node of a condition runs, which the driver tells when the node is made and not later.
+void add_bodies(CUgraphNode condition, std::vector<CUgraph> bodies);
 
 // Like the driver's handle, for one thread at a time.
 class ExecutableGraph {
@@ -83,6 +85,9 @@ class ExecutableGraph {
   }
   // All kernels, in an order in which they may run.
   const std::vector<GraphNode*>& kernels() const { return kernels_; }
+  // Kernels in the bodies of conditions, in these of conditions in bodies, and so on. Each has a launch, which is refused
+  // (graph_body). Which of them run, and how often, the device decides.
+  const std::vector<GraphNode>& body_kernels() const { return body_kernels_; }
   // Memory that is the program's once the graph has run, and that the recorder does not capture.
   const std::vector<MemoryRange>& allocations() const { return allocations_; }
 
@@ -90,6 +95,7 @@ class ExecutableGraph {
   // is the driver's function that sets the same of a node of a graph.
   template <typename... P>
   void set_parameters(CUgraphNode original, CUresult (*set)(CUgraphNode, P...), P... parameters) {
+    if (body_nodes_.contains(original)) return;
     GraphNode* node = find(original);
     if (held_ && node && !node->copy) return;  // only the program's executable runs it
     if (!node || !node->copy || !set || set(node->copy, parameters...) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
@@ -128,6 +134,8 @@ class ExecutableGraph {
   void index(GraphLevel& level);
   GraphLevel describe(CUgraph graph);
   void read_node(GraphNode& node);
+  void read_bodies(CUgraphNode condition);
+  void read_body(CUgraph graph);
   void read_kernel(GraphNode& node, CUgraphNode from);
   void read_attributes(GraphNode& node, CUgraphNode from);
   void make_clone(GraphLevel& level, CUgraph graph);
@@ -147,6 +155,8 @@ class ExecutableGraph {
   GraphLevel root_;
   std::vector<GraphNode*> kernels_;
   std::unordered_map<CUgraphNode, GraphNode*> nodes_;  // by their originals
+  std::vector<GraphNode> body_kernels_;
+  std::set<CUgraphNode> body_nodes_;
   std::vector<MemoryRange> allocations_;
   std::optional<NotRecorded> refusal_;  // nothing: it can be run in parts
   // Nodes that only the program's executable can run: which, and where in the root the first and the last of them is.

@@ -261,9 +261,10 @@ TEST_F(GraphsTest, WhatIsNotRunNodeByNodePassesThroughWithAReason) {
 TEST_F(GraphsTest, AroundAConditionKernelsAreRecorded) {
   run("make_condition instantiate launch launch");
   EXPECT_EQ(printed_, "  told: b=1\nlaunched: a=2 b=1\n  told: b=2\nlaunched: a=4 b=2\nat the end: a=4 b=2\n");
-  EXPECT_EQ(report().launches, 6u);
+  EXPECT_EQ(report().launches, 8u);
   EXPECT_EQ(recorded_launches(), 4u);
   EXPECT_EQ(passed(NotRecorded::graph_condition), 2u) << "the kernel that may set it";
+  EXPECT_EQ(passed(NotRecorded::graph_body), 2u) << "once for each launch of the graph";
   run("make_condition_assigned instantiate launch");
   EXPECT_EQ(recorded_launches(), 6u);
   EXPECT_EQ(passed(NotRecorded::graph_condition), 2u);
@@ -272,9 +273,18 @@ TEST_F(GraphsTest, AroundAConditionKernelsAreRecorded) {
 TEST_F(GraphsTest, BesideAConditionKernelsAreRecorded) {
   run("make_condition_beside instantiate launch launch");
   EXPECT_THAT(printed_, HasSubstr("at the end: a=4 b=2\n"));
-  EXPECT_EQ(report().launches, 4u);
+  EXPECT_EQ(report().launches, 6u);
   EXPECT_EQ(recorded_launches(), 4u);
   EXPECT_EQ(passed(NotRecorded::graph_condition), 0u);
+  EXPECT_EQ(passed(NotRecorded::graph_body), 2u);
+}
+
+// In bodies that are within bodies, and in graphs there; what the program changes of them changes nothing of the others.
+TEST_F(GraphsTest, KernelsInBodiesAreCountedHoweverDeepTheyAre) {
+  run("make_condition_deep instantiate set_body_kernel launch launch");
+  EXPECT_EQ(passed(NotRecorded::graph_body), 2 * 4u);
+  EXPECT_EQ(recorded_launches(), 2u) << "the kernel beside the condition";
+  EXPECT_EQ(report().launches, 2 * 5u);
 }
 
 TEST_F(GraphsTest, OnlyWhatIsSelectedIsRunBesideACondition) {
@@ -462,7 +472,7 @@ TEST_F(ProfileOfGraphs, WhatDoesNotRunInPartsIsCounted) {
 
 TEST_F(ProfileOfGraphs, KernelsAroundAConditionAreTimed) {
   run("make_condition_assigned instantiate launch launch");
-  EXPECT_EQ(launches().launches, 4u);
+  EXPECT_EQ(launches().launches, 6u) << "those in the body, too, once for each launch of the graph";
   EXPECT_EQ(launches().timed, 2u) << "of the first, the second and the fourth; the first may load code";
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <tuple>
 #include <unordered_map>
 
 #include "mneme/base/log.h"
@@ -93,6 +94,15 @@ CUresult on_condition(CUgraphConditionalHandle* handle, CUgraph graph, CUcontext
   const CUresult code =
       MNEME_DRIVER(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate)(handle, graph, context, value, flags);
   if (code == CUDA_SUCCESS) add_condition(graph, *handle, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0);
+  return code;
+}
+template <mneme_driver_call kSlot, typename... A>
+CUresult on_add_node(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, A... rest) {
+  const CUresult code = next<kSlot, CUresult (*)(CUgraphNode*, CUgraph, const CUgraphNode*, A...)>(node, graph, before, rest...);
+  const CUgraphNodeParams* parameters = std::get<CUgraphNodeParams*>(std::tuple(rest...));
+  if (code != CUDA_SUCCESS || !node || !parameters || parameters->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return code;
+  const CUDA_CONDITIONAL_NODE_PARAMS& made = parameters->conditional;
+  if (made.phGraph_out) add_bodies(*node, {made.phGraph_out, made.phGraph_out + made.size});
   return code;
 }
 CUresult on_graph_destroy(CUgraph graph) {
@@ -187,6 +197,7 @@ SelectedKernels select(ExecutableGraph& graph) {
       selected.emplace(node, Selected{*node->launch, std::move(capture)});
     }
   }
+  for (const GraphNode& node : graph.body_kernels()) recorder()->select_launch(*node.launch, group.get());
   graph.set_group(recorder()->keep_group(group, front()), current);
   return selected;
 }
@@ -297,6 +308,10 @@ ProfiledLaunch choose_samples(const ExecutableGraph& graph, CUcontext current, b
     else
       chosen.others.push_back(node);
   }
+  for (const GraphNode& node : graph.body_kernels()) {
+    recorder()->select_launch(*node.launch);
+    chosen.others.push_back(&node);
+  }
   return chosen;
 }
 
@@ -393,6 +408,9 @@ std::vector<DriverHook> graph_hooks() {
                  on_instantiate_parameters<MNEME_DRIVER_CALL_cuGraphInstantiateWithParams_ptsz>),
       MNEME_HOOK(cuGraphExecDestroy, on_destroy),
       MNEME_HOOK(cuGraphConditionalHandleCreate, on_condition),
+      MNEME_HOOK(cuGraphAddNode, on_add_node<MNEME_DRIVER_CALL_cuGraphAddNode, size_t, CUgraphNodeParams*>),
+      MNEME_HOOK(cuGraphAddNode_v2,
+                 on_add_node<MNEME_DRIVER_CALL_cuGraphAddNode_v2, const CUgraphEdgeData*, size_t, CUgraphNodeParams*>),
       MNEME_HOOK(cuGraphDestroy, on_graph_destroy),
       MNEME_HOOK(cuGraphDestroyNode, on_node_destroy),
       // changes

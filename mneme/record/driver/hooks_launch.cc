@@ -1,6 +1,7 @@
 // Launch kinds, and what makes launches go into a graph: those are no launches yet, and are counted when the graph runs.
 #include "mneme/record/driver/driver_front.h"
 #include "mneme/record/driver/launches.h"
+#include "mneme/record/open_launch.h"
 
 namespace mneme::driver {
 namespace {
@@ -10,15 +11,9 @@ template <typename Original>
 CUresult launch(Launch what, CUstream stream, Original original) {
   if (front().is_capturing(stream)) return original();
   what.stream = stream;
-  Recorder::CapturePtr capture = recorder()->begin_launch(what);
-  CUresult code;
-  {
-    Gate::Use use(recorder()->gate());
-    auto timed = recorder()->begin_timing(what, capture.get(), stream);
-    code = original();
-    recorder()->end_timing(timed, code == CUDA_SUCCESS);
-  }
-  if (capture) recorder()->end_launch(std::move(capture), code == CUDA_SUCCESS);
+  OpenLaunch open(what, stream);
+  const CUresult code = original();
+  open.end(code == CUDA_SUCCESS);
   return code;
 }
 

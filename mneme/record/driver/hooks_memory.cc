@@ -37,8 +37,25 @@ CUresult allocate_in_context(CUdeviceptr* out, size_t size, Original original) {
   return code;
 }
 
+// Whether the driver is to place what is allocated now. What it allocates in another context than the primary one, the recorder
+// could not read.
+bool is_left_to_driver() { return recorder()->memory_from() == MemoryFrom::driver && front().in_primary_context(); }
+
+// Memory of the driver's, of which `code` is what it said.
+CUresult remember_allocation(CUresult code, CUdeviceptr address, size_t size) {
+  if (code != CUDA_SUCCESS) return code;
+  const auto device = front().current_device();
+  recorder()->outside_memory().add_allocation({DevicePtr(address), Bytes(size)}, device.ok() ? *device : 0);
+  front().add_memory(address);
+  return code;
+}
+
 CUresult on_alloc(CUdeviceptr* out, size_t size) {
   auto original = [&] { return MNEME_DRIVER(cuMemAlloc_v2, cuMemAlloc_v2)(out, size); };
+  if (out && size != 0 && is_left_to_driver()) {
+    const CUresult code = original();
+    return remember_allocation(code, *out, size);
+  }
   return out && size != 0 ? allocate_in_context(out, size, original) : original();
 }
 
@@ -52,6 +69,10 @@ CUresult on_alloc_pitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t he
   const bool known_element = element == 4 || element == 8 || element == 16;
   if (!out || !pitch || !known_element || row < width || __builtin_mul_overflow(row, height, &size) || size == 0)
     return original();
+  if (is_left_to_driver()) {
+    const CUresult code = original();
+    return remember_allocation(code, *out, *pitch * height);
+  }
   const CUresult code = allocate_in_context(out, size, original);
   if (!own) *pitch = row;
   return code;
@@ -133,7 +154,7 @@ CUresult on_ipc_get(CUipcMemHandle* handle, CUdeviceptr pointer) {
     std::call_once(once, [] {
       log::warning(
           "the program shares device memory with another process (cuIpcGetMemHandle), which the driver refuses for memory that "
-          "is recorded");
+          "the recorder has placed: record it with --memory-from driver");
     });
   }
   return MNEME_DRIVER(cuIpcGetMemHandle, cuIpcGetMemHandle)(handle, pointer);
@@ -173,6 +194,8 @@ CUresult on_address_range(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) 
 void correct_attribute(void* value, CUpointer_attribute attribute, const MemoryRange& allocation) {
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) *static_cast<CUdeviceptr*>(value) = allocation.address.address;
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) *static_cast<size_t*>(value) = allocation.size.count;
+  if (attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+    *static_cast<CUmemoryPool*>(value) = front().pool_of_memory(allocation.address.address);
 }
 CUresult on_pointer_attribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
   const CUresult code = MNEME_DRIVER(cuPointerGetAttribute, cuPointerGetAttribute)(value, attribute, pointer);

@@ -161,6 +161,34 @@ static void make_condition_beside(void) {
   add_kernel(graph, &first, &a);
 }
 
+/* add_one(a), and beside it a condition, in whose body are add_one(b), a graph of two, and another condition with add_one(b). */
+static CUgraphNode in_body;
+static CUgraph body;
+static void add_condition_to(CUgraph to) {
+  CUgraphNodeParams parameters;
+  CUgraphNode node;
+  memset(&parameters, 0, sizeof parameters);
+  parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  parameters.conditional.size = 1;
+  CALL(cuGraphConditionalHandleCreate, &parameters.conditional.handle, graph, NULL, 1u, CU_GRAPH_COND_ASSIGN_DEFAULT);
+  CALL(cuGraphAddNode, &node, to, NULL, NULL, 0, &parameters);
+  body = parameters.conditional.phGraph_out[0];
+}
+static void make_condition_deep(void) {
+  CUgraphNode node;
+  CUgraph child;
+  CALL(cuGraphCreate, &graph, 0);
+  first = add_kernel(graph, NULL, &a);
+  add_condition_to(graph);
+  in_body = add_kernel(body, NULL, &b);
+  CALL(cuGraphCreate, &child, 0);
+  add_kernel(child, NULL, &b);
+  add_kernel(child, NULL, &b);
+  CALL(cuGraphAddChildGraphNode, &node, body, NULL, 0, child);
+  add_condition_to(body);
+  add_kernel(body, NULL, &b);
+}
+
 /* Nodes of the host that wait for another thread, which calls the driver. */
 static void* destroy_graph(void* unused) {
   cuGraphDestroy(graph);
@@ -242,6 +270,12 @@ static void step(const char* what) {
     add_kernel(graph, &node, &a);
   } else if (strcmp(what, "make_condition") == 0) {
     make_condition(0, 1);
+  } else if (strcmp(what, "make_condition_deep") == 0) {
+    make_condition_deep();
+  } else if (strcmp(what, "set_body_kernel") == 0) {
+    CUDA_KERNEL_NODE_PARAMS other_grid = kernel(add_one, &b);
+    other_grid.gridDimX = 2;
+    CALL(cuGraphExecKernelNodeSetParams, executable, in_body, &other_grid);
   } else if (strcmp(what, "make_condition_beside") == 0) {
     make_condition_beside();
   } else if (strcmp(what, "make_condition_unset") == 0) {

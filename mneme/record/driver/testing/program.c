@@ -7,9 +7,11 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +37,14 @@ typedef CUresult (*function)();
   X(cuModuleGetFunction, "cuModuleGetFunction") \
   X(cuMemAlloc, "cuMemAlloc_v2") \
   X(cuMemFree, "cuMemFree_v2") \
+  X(cuMemAllocPitch, "cuMemAllocPitch_v2") \
+  X(cuMemGetInfo, "cuMemGetInfo_v2") \
+  X(cuPointerGetAttribute, "cuPointerGetAttribute") \
+  X(cuPointerGetAttributes, "cuPointerGetAttributes") \
+  X(cuMemPoolTrimTo, "cuMemPoolTrimTo") \
+  X(cuMipmappedArrayCreate, "cuMipmappedArrayCreate") \
+  X(cuMipmappedArrayGetLevel, "cuMipmappedArrayGetLevel") \
+  X(cuModuleUnload, "cuModuleUnload") \
   X(cuMemcpyHtoD, "cuMemcpyHtoD_v2") \
   X(cuMemcpyDtoH, "cuMemcpyDtoH_v2") \
   X(cuLaunchKernel, "cuLaunchKernel") \
@@ -127,6 +137,7 @@ static void find(const char* way) {
 
 enum { kCount = 1000 };
 static char* image;
+static const char* image_file;
 static CUfunction kernel;
 static CUdeviceptr memory;
 
@@ -252,6 +263,105 @@ static void* make_contexts_again_and_again(void* unused) {
     CALL(cuCtxDestroy, own);
   }
   return unused;
+}
+
+/* Of what is there now, in MiB. */
+static long available(void) {
+  size_t left, total;
+  CALL(cuMemGetInfo, &left, &total);
+  return (long)(left >> 20);
+}
+
+static void show_attributes(const char* what, CUdeviceptr start, CUdeviceptr inside) {
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  unsigned type = 9, mapped = 9;
+  int device = 9;
+  CUmemoryPool pool = NULL;
+  CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                 CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  void* values[] = {&type, &device, &base, &size};
+  CALL(cuPointerGetAttributes, 4u, asked, values, inside);
+  CALL(cuPointerGetAttribute, &mapped, CU_POINTER_ATTRIBUTE_MAPPED, inside);
+  CALL(cuPointerGetAttribute, &pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, start);
+  printf("%s: type %u of device %d, mapped %u, pool %#zx", what, type, device, mapped, (size_t)pool);
+  /* What the tests' driver knows of its own memory is no more than its granule. */
+  printf(getenv("SHOW_RANGES") ? ", begins there: %d, %zu bytes\n" : "\n", base == start, size);
+}
+
+/* A kernel during which the program does something else. */
+static void launch_with(void (*callback)(void)) {
+  CUfunction before = kernel;
+  CUmodule module;
+  CALL(cuModuleLoadData, &module, image);
+  CALL(cuModuleGetFunction, &kernel, module, "calls_back");
+  void (*set)(void (*)(void)) = (void (*)(void (*)(void)))dlsym(library ? library : RTLD_DEFAULT, "mneme_fake_on_launch");
+  set(callback);
+  launch(memory);
+  kernel = before;
+}
+static int raised;
+static void raise_it(void) { raise(raised); }
+static void on_signal(int number) { printf("signal %d\n", number); }
+static pthread_t canceled;
+static void cancel_it(void) {
+  pthread_cancel(canceled);
+  pthread_testcancel();
+}
+static void* launch_and_be_canceled(void* unused) {
+  CALL(cuCtxPushCurrent, context);
+  canceled = pthread_self();
+  launch_with(cancel_it);
+  return unused;
+}
+
+static void* launch_when_canceled(void* unused) {
+  CALL(cuCtxPushCurrent, context);
+  pthread_cancel(pthread_self());
+  launch(memory);
+  pthread_testcancel();
+  return unused;
+}
+
+static void tell_sum(void) {
+  unsigned* words = calloc(kCount, 4);
+  CALL(cuMemcpyDtoH, words, memory, (size_t)4 * kCount);
+  unsigned long sum = 0;
+  for (unsigned i = 0; i < kCount; ++i) sum += words[i];
+  printf("sum %lu\n", sum);
+}
+static pthread_t first_thread;
+static void* outlive_main(void* unused) {
+  pthread_join(first_thread, NULL);
+  CALL(cuCtxPushCurrent, context);
+  launch(memory);
+  tell_sum();
+  return unused;
+}
+static void launch_at_exit(void) {
+  launch(memory);
+  tell_sum();
+}
+
+/* A surface of one level of an array of so many texels, the last of which is 7. */
+static void make_surface(CUarray array, size_t width, size_t height, size_t depth) {
+  float* texels = calloc(width * height * depth, sizeof *texels);
+  texels[width * height * depth - 1] = 7;
+  CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = texels,
+                        .srcPitch = 4 * width,
+                        .srcHeight = height,
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = array,
+                        .WidthInBytes = 4 * width,
+                        .Height = height,
+                        .Depth = depth};
+  CALL(cuMemcpy3D, &copy);
+  free(texels);
+  CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+  resource.res.array.hArray = array;
+  CUsurfObject surface;
+  CALL(cuSurfObjectCreate, &surface, &resource);
 }
 
 static void step(const char* what) {
@@ -437,6 +547,16 @@ static void step(const char* what) {
   } else if (strcmp(what, "ipc") == 0) {
     CUipcMemHandle handle;
     driver.f_cuIpcGetMemHandle(&handle, memory);
+  } else if (strcmp(what, "share") == 0) {
+    CUipcMemHandle handle;
+    printf("shared: %d\n", (int)driver.f_cuIpcGetMemHandle(&handle, memory));
+    fflush(stdout);
+  } else if (strcmp(what, "pitched") == 0) {
+    CUdeviceptr rows;
+    size_t pitch;
+    CALL(cuMemAllocPitch, &rows, &pitch, (size_t)1000, (size_t)4, 4u);
+    launch_and_sum("pitched", rows);
+    CALL(cuMemFree, rows);
   } else if (strcmp(what, "managed") == 0) {
     CUdeviceptr managed;
     CALL(cuMemAllocManaged, &managed, (size_t)4 * kCount, CU_MEM_ATTACH_GLOBAL);
@@ -568,6 +688,109 @@ static void step(const char* what) {
       _exit(0);
     }
     waitpid(child, NULL, 0);
+  } else if (strcmp(what, "too_much") == 0) { /* more than there is, in one piece and in many */
+    CUdeviceptr none;
+    printf("too much: %d", (int)driver.f_cuMemAlloc(&none, (size_t)1 << 40));
+    int count = 0;
+    CUdeviceptr pieces[64];
+    while (count < 64 && driver.f_cuMemAlloc(&pieces[count], (size_t)8 << 20) == CUDA_SUCCESS) ++count;
+    printf(", pieces: %d", count);
+    while (count > 0) CALL(cuMemFree, pieces[--count]);
+    CALL(cuMemAlloc, &none, (size_t)8 << 20);
+    CALL(cuMemFree, none);
+    printf(", and again\n");
+  } else if (strcmp(what, "info") == 0) {
+    const long before = available();
+    CUdeviceptr taken;
+    CALL(cuMemAlloc, &taken, (size_t)64 << 20);
+    const long meanwhile = available();
+    CALL(cuMemFree, taken);
+    printf("taken %ld, given back %ld\n", before - meanwhile, available() - meanwhile);
+  } else if (strcmp(what, "attributes") == 0) {
+    CUdeviceptr of_pool;
+    CALL(cuMemAllocAsync, &of_pool, (size_t)4 * kCount, NULL);
+    show_attributes("memory", memory, memory + 400);
+    show_attributes("memory of the pool", of_pool, of_pool + 400);
+    CALL(cuMemFreeAsync, of_pool, NULL);
+  } else if (strcmp(what, "trim") == 0) {
+    CUmemoryPool pool;
+    CUdeviceptr taken;
+    CALL(cuDeviceGetDefaultMemPool, &pool, 0);
+    CALL(cuMemPoolTrimTo, pool, (size_t)0);
+    const long before = available();
+    CALL(cuMemAllocAsync, &taken, (size_t)64 << 20, NULL);
+    CALL(cuMemFreeAsync, taken, NULL);
+    CALL(cuMemPoolTrimTo, pool, (size_t)0);
+    printf("left behind %ld\n", before - available());
+  } else if (strcmp(what, "sigterm") == 0 || strcmp(what, "sigint") == 0 || strcmp(what, "abort") == 0) {
+    fflush(stdout);
+    raised = strcmp(what, "abort") == 0 ? SIGABRT : strcmp(what, "sigint") == 0 ? SIGINT : SIGTERM;
+    launch_with(raise_it);
+  } else if (strcmp(what, "handled") == 0) {
+    signal(raised = SIGINT, on_signal);
+    launch_with(raise_it);
+    signal(SIGINT, SIG_DFL);
+  } else if (strcmp(what, "canceled") == 0 || strcmp(what, "canceled_before") == 0) {
+    pthread_t other;
+    void* end;
+    CUfunction before = kernel;
+    pthread_create(&other, NULL, strcmp(what, "canceled") == 0 ? launch_and_be_canceled : launch_when_canceled, NULL);
+    pthread_join(other, &end);
+    kernel = before;
+    printf("canceled: %d\n", end == PTHREAD_CANCELED);
+  } else if (strcmp(what, "outlive") == 0) {
+    static pthread_t other;
+    first_thread = pthread_self();
+    pthread_create(&other, NULL, outlive_main, NULL);
+    pthread_exit(NULL);
+  } else if (strcmp(what, "at_exit") == 0) { /* main() has it done behind all that was registered later */
+  } else if (strcmp(what, "exec") == 0) {
+    fflush(stdout);
+    execl("/proc/self/exe", "program", "dlsym", image_file, "launch", NULL);
+  } else if (strcmp(what, "image_gone") == 0) { /* as of a library that is closed, or of a buffer that was read into */
+    char* there = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(there, image, 1 << 20);
+    CUmodule module;
+    CUfunction before = kernel;
+    CALL(cuModuleLoadData, &module, there);
+    munmap(there, 1 << 20);
+    CALL(cuModuleGetFunction, &kernel, module, "add_one");
+    launch(memory);
+    CALL(cuModuleUnload, module);
+    kernel = before;
+  } else if (strcmp(what, "dlclosed") == 0) { /* a library with an image in it, which is loaded where it lies */
+    const char* file = getenv("IMAGE_LIBRARY");
+    void* held = dlopen(file, RTLD_NOW);
+    if (!held) printf("%s\n", dlerror()), exit(6);
+    CUmodule module;
+    CUfunction before = kernel;
+    CALL(cuModuleLoadData, &module, dlsym(held, "image"));
+    CALL(cuModuleGetFunction, &kernel, module, "add_one");
+    launch(memory);
+    CALL(cuModuleUnload, module);
+    dlclose(held);
+    kernel = before;
+  } else if (strcmp(what, "volume") == 0) {
+    CUDA_ARRAY3D_DESCRIPTOR shape = {
+        .Width = 4, .Height = 2, .Depth = 3, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+    CUarray array;
+    CALL(cuArray3DCreate, &array, &shape);
+    make_surface(array, 4, 2, 3);
+    launch(memory);
+  } else if (strcmp(what, "mipmapped") == 0) {
+    CUDA_ARRAY3D_DESCRIPTOR shape = {
+        .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+    CUmipmappedArray levels;
+    CUarray second;
+    CALL(cuMipmappedArrayCreate, &levels, &shape, 3u);
+    CALL(cuMipmappedArrayGetLevel, &second, levels, 1u);
+    make_surface(second, 4, 2, 1);
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
+    resource.res.mipmap.hMipmappedArray = levels;
+    CUDA_TEXTURE_DESC how = {.maxMipmapLevelClamp = 2};
+    CUtexObject texture;
+    CALL(cuTexObjectCreate, &texture, &resource, &how, NULL);
+    launch(memory);
   } else if (strcmp(what, "where") == 0) {
     Dl_info info;
     dladdr((void*)driver.f_cuLaunchKernel, &info);
@@ -584,16 +807,15 @@ int main(int count, char** arguments) {
   image = calloc(1, 1 << 20);
   if (!file || fread(image, 1, (1 << 20) - 1, file) == 0) return 2;
   fclose(file);
+  image_file = arguments[2];
+  for (int i = 3; i < count; ++i)
+    if (strcmp(arguments[i], "at_exit") == 0) atexit(launch_at_exit);
   find(arguments[1]);
   CALL(cuInit, 0u);
   CALL(cuDevicePrimaryCtxRetain, &context, 0);
   CALL(cuCtxPushCurrent, context);
   load();
   for (int i = 3; i < count; ++i) step(arguments[i]);
-  unsigned* words = calloc(kCount, 4);
-  CALL(cuMemcpyDtoH, words, memory, (size_t)4 * kCount);
-  unsigned long sum = 0;
-  for (unsigned i = 0; i < kCount; ++i) sum += words[i];
-  printf("sum %lu\n", sum);
+  tell_sum();
   return 0;
 }
