@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "mneme/device/cuda/cupti.h"
-#include "mneme/device/device.h"
+#include "mneme/device/gpu/launch_clock.h"
 
 namespace mneme::cuda {
 
-class ActivityClock final : public LaunchObserver {
+class ActivityClock final : public gpu::LaunchTimer {
  public:
   // The process's clock. The first call that succeeds opens CUPTI by the first of `paths` that opens; the clock then lives as
   // long as the process. unavailable: none of `paths` opens, another profiler is attached, there is no permission, or CUPTI is
@@ -34,9 +34,8 @@ class ActivityClock final : public LaunchObserver {
   // The times of launches that are done, in the order of the tags, all of which are then forgotten. Waits up to some 20 ms for
   // late records, at last by force, which loses the time of a kernel that still runs in another stream. internal: CUPTI has no
   // record of one of the launches.
-  Result<std::vector<Nanoseconds>> take_all(std::span<const LaunchTag> tags);
-  // Gives up the time of a launch.
-  void forget(LaunchTag tag);
+  Result<std::vector<Nanoseconds>> take_all(std::span<const LaunchTag> tags) override;
+  void forget(LaunchTag tag) override;
 
  private:
   struct Pending {

@@ -4,17 +4,12 @@
 #include <array>
 
 #include "mneme/base/log.h"
-#include "mneme/device/cuda/context.h"
-#include "mneme/device/cuda/cuda_address_space.h"
-#include "mneme/device/cuda/cuda_host_mapping.h"
 #include "mneme/device/cuda/cuda_module.h"
-#include "mneme/device/cuda/cuda_pinned_memory.h"
-#include "mneme/device/cuda/cuda_shared_memory.h"
-#include "mneme/device/cuda/cuda_stream.h"
 #include "mneme/device/cuda/cuda_textures.h"
 #include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
+#include "mneme/device/gpu/gpu_device.h"
 #include "mneme/device/reservation_granularity.h"
 
 namespace mneme::cuda {
@@ -24,76 +19,15 @@ namespace {
 constexpr Bytes kReservationGranularity = 32_MiB;
 static_assert(kLargestReservationGranularity.count % kReservationGranularity.count == 0);
 
-class CudaDevice final : public Device {
+class CudaDevice final : public gpu::GpuDevice {
  public:
-  CudaDevice(std::unique_ptr<Context> context, const DeviceProperties& properties, const Libraries& libraries)
-      : context_(std::move(context)),
-        kernels_(*context_, properties.multiprocessors),
-        clock_(libraries.cupti),
-        management_(libraries.management) {
-    properties_ = properties;
-  }
-
-  Result<std::unique_ptr<Module>> load(const CodeImage& image) override {
-    if (image.device != DeviceKind::cuda) {
-      return error(Code::incompatible, "loading a code image made for {} on {}, a cuda device", to_string(image.device),
-                   properties_.name);
-    }
-    MNEME_ASSIGN(std::unique_ptr<Module> module, CudaModule::load(*context_, image));
-    return module;
-  }
-
-  Result<std::unique_ptr<Stream>> create_stream() override {
-    MNEME_ASSIGN(std::unique_ptr<Stream> stream, CudaStream::create(*context_, properties_, kernels_, clock_));
-    return stream;
-  }
-
-  Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) override {
-    return CudaAddressSpace::reserve(*context_, base, size, properties_.allocation_granularity);
-  }
-
-  Result<DevicePtr> allocate(Bytes size) override {
-    ContextScope scope(*context_);
-    MNEME_TRY(scope.status());
-    CUdeviceptr pointer = 0;
-    // The driver refuses zero bytes, for which callers want an address all the same.
-    MNEME_TRY(context_->check(context_->driver().cuMemAlloc(&pointer, std::max<uint64_t>(size.count, 1)),
-                              "cuMemAlloc({}), of {} on {}", size, properties_.total_memory, properties_.name));
-    return DevicePtr(pointer);
-  }
-
-  Status free(DevicePtr pointer) override {
-    ContextScope scope(*context_);
-    MNEME_TRY(scope.status());
-    return context_->check(context_->driver().cuMemFree(pointer.address), "cuMemFree({})", pointer);
-  }
-
-  Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) override {
-    return CudaSharedMemory::allocate(*context_, size, properties_.allocation_granularity);
-  }
-
-  Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) override {
-    return CudaSharedMemory::import(*context_, descriptor, size, properties_.allocation_granularity);
-  }
-
-  Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override {
-    return CudaHostMapping::map(*context_, address, size);
-  }
-
-  Result<std::unique_ptr<PinnedMemory>> allocate_pinned_impl(Bytes size) override {
-    return CudaPinnedMemory::allocate(*context_, size);
-  }
+  CudaDevice(std::unique_ptr<gpu::Context> context, const DeviceProperties& properties, const Libraries& libraries)
+      : GpuDevice(std::move(context), properties, load_kernels, std::make_unique<CudaLaunchClock>(libraries.cupti)),
+        management_(libraries.management) {}
 
   Result<std::unique_ptr<DeviceTextures>> create_textures(const TextureSet& textures) override {
-    MNEME_ASSIGN(auto made, CudaTextures::create(*context_, textures));
+    MNEME_ASSIGN(auto made, CudaTextures::create(context(), textures));
     return std::unique_ptr<DeviceTextures>(std::move(made));
-  }
-
-  Result<DeviceClock> clock() override {
-    ContextScope scope(*context_);
-    MNEME_TRY(scope.status());
-    MNEME_ASSIGN(LaunchClock clock, clock_.get());
-    return clock.name;
   }
 
   std::optional<ClockReading> read_clocks() override {
@@ -108,24 +42,28 @@ class CudaDevice final : public Device {
     return monitor_ ? monitor_->read() : std::nullopt;
   }
 
-  LaunchObserver* launch_observer() override {
-    auto clock = clock_.get();
-    return clock.ok() ? clock->activity : nullptr;
+ private:
+  Result<std::unique_ptr<gpu::GpuModule>> load_module(const CodeImage& image) override {
+    MNEME_ASSIGN(std::unique_ptr<gpu::GpuModule> module, CudaModule::load(context(), image));
+    return module;
   }
 
- private:
-  std::unique_ptr<Context> context_;
-  LazyMemoryKernels kernels_;  // destroyed before the context
-  LazyLaunchClock clock_;
   std::string management_;
   bool monitor_tried_ = false;
   std::unique_ptr<ClockMonitor> monitor_;
 };
 
+Result<int> attribute_of(const gpu::Context& context, CUdevice_attribute attribute, const char* name) {
+  int value = 0;
+  MNEME_TRY(context.check(driver_of(context).cuDeviceGetAttribute(&value, attribute, context.device()),
+                          "cuDeviceGetAttribute({})", name));
+  return value;
+}
+
 // Zero where the device has no virtual memory management.
-Result<Bytes> granularity_of(const Context& context) {
-  MNEME_ASSIGN(int supported,
-               context.attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED"));
+Result<Bytes> granularity_of(const gpu::Context& context) {
+  MNEME_ASSIGN(int supported, attribute_of(context, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                                           "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED"));
   if (supported == 0) return Bytes(0);
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -133,13 +71,13 @@ Result<Bytes> granularity_of(const Context& context) {
   properties.location.id = context.device();
   size_t granularity = 0;
   MNEME_TRY(
-      context.check(context.driver().cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+      context.check(driver_of(context).cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
                     "cuMemGetAllocationGranularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM)"));
   return Bytes(granularity);
 }
 
-Result<DeviceProperties> properties_of(const Context& context) {
-  const Driver& driver = context.driver();
+Result<DeviceProperties> properties_of(const gpu::Context& context) {
+  const Driver& driver = driver_of(context);
   DeviceProperties properties;
   properties.kind = DeviceKind::cuda;
   std::array<char, 256> name{};
@@ -154,7 +92,7 @@ Result<DeviceProperties> properties_of(const Context& context) {
                           "cuDeviceGetPCIBusId({})", context.device()));
   properties.hardware_id = address.data();
 
-#define MNEME_CUDA_ATTRIBUTE(variable, name) MNEME_ASSIGN(int variable, context.attribute(CU_DEVICE_ATTRIBUTE_##name, #name))
+#define MNEME_CUDA_ATTRIBUTE(variable, name) MNEME_ASSIGN(int variable, attribute_of(context, CU_DEVICE_ATTRIBUTE_##name, #name))
   MNEME_CUDA_ATTRIBUTE(major, COMPUTE_CAPABILITY_MAJOR);
   MNEME_CUDA_ATTRIBUTE(minor, COMPUTE_CAPABILITY_MINOR);
   MNEME_CUDA_ATTRIBUTE(warp_size, WARP_SIZE);
@@ -194,7 +132,7 @@ Result<DeviceProperties> properties_of(const Context& context) {
 
 Result<int> count_devices(const std::string& library) {
   MNEME_ASSIGN(const Driver* driver, open_driver(library));
-  return count_devices(*driver);
+  return gpu::count_devices(CudaApi(*driver));
 }
 
 Result<std::unique_ptr<Device>> open_device(int ordinal) {
@@ -203,7 +141,7 @@ Result<std::unique_ptr<Device>> open_device(int ordinal) {
 
 Result<std::unique_ptr<Device>> open_device(int ordinal, const Libraries& libraries) {
   MNEME_ASSIGN(const Driver* driver, open_driver(libraries.driver));
-  MNEME_ASSIGN(std::unique_ptr<Context> context, Context::open(*driver, ordinal));
+  MNEME_ASSIGN(std::unique_ptr<gpu::Context> context, gpu::Context::open(std::make_unique<CudaApi>(*driver), ordinal));
   MNEME_ASSIGN(DeviceProperties properties, properties_of(*context));
   return std::unique_ptr<Device>(new CudaDevice(std::move(context), properties, libraries));
 }

@@ -11,16 +11,17 @@
 #include <thread>
 
 #include "mneme/device/address_space.h"
-#include "mneme/device/cuda/cuda_address_space.h"
 #include "mneme/device/cuda/error.h"
 #include "mneme/device/cuda/fake_driver.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
+#include "mneme/device/gpu/gpu_address_space.h"
 #include "mneme/device/held_addresses.h"
 
 namespace mneme::cuda {
 namespace {
 
+using gpu::mapping_in;
 using testing::HasSubstr;
 
 constexpr const char* kFakeLibrary = MNEME_FAKE_CUDA_LIBRARY;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "mneme/device/cuda/cuda_stream.h"
+#include "mneme/device/gpu/gpu_stream.h"
 
 namespace mneme::cuda {
 namespace {
@@ -47,11 +47,13 @@ CUDA_RESOURCE_VIEW_DESC descriptor_of(const TextureView& view) {
   return descriptor;
 }
 
+CUstream handle_of(Stream& stream) { return reinterpret_cast<CUstream>(static_cast<gpu::GpuStream&>(stream).handle()); }
+
 }  // namespace
 
-Result<std::unique_ptr<CudaTextures>> CudaTextures::create(const Context& context, const TextureSet& textures) {
+Result<std::unique_ptr<CudaTextures>> CudaTextures::create(const gpu::Context& context, const TextureSet& textures) {
   std::unique_ptr<CudaTextures> made(new CudaTextures(context));
-  ContextScope scope(context);
+  gpu::ContextScope scope(context);
   MNEME_TRY(scope.status());
   MNEME_TRY(made->make_arrays(textures));
   MNEME_TRY(made->make_objects(textures));
@@ -60,11 +62,11 @@ Result<std::unique_ptr<CudaTextures>> CudaTextures::create(const Context& contex
 
 CudaTextures::~CudaTextures() {
   if (context_.poisoned()) return;
-  ContextScope scope(context_);
+  gpu::ContextScope scope(context_);
   destroy(objects_);
   for (const Array& array : arrays_) {
-    if (array.plain) (void)context_.driver().cuArrayDestroy(array.plain);
-    if (array.mipmapped) (void)context_.driver().cuMipmappedArrayDestroy(array.mipmapped);
+    if (array.plain) (void)driver_of(context_).cuArrayDestroy(array.plain);
+    if (array.mipmapped) (void)driver_of(context_).cuMipmappedArrayDestroy(array.mipmapped);
   }
 }
 
@@ -73,7 +75,7 @@ Status CudaTextures::make_arrays(const TextureSet& textures) {
     const ArrayShape& shape = textures.arrays[i].shape;
     Array& array = arrays_.emplace_back(Array{textures.arrays[i], levels_of(shape), textures.writes(i)});
     const CUDA_ARRAY3D_DESCRIPTOR descriptor = descriptor_of(shape);
-    const Driver& driver = context_.driver();
+    const Driver& driver = driver_of(context_);
     const CUresult code = shape.levels == 0 ? driver.cuArray3DCreate(&array.plain, &descriptor)
                                             : driver.cuMipmappedArrayCreate(&array.mipmapped, &descriptor, shape.levels);
     MNEME_TRY(context_.check(code, "{}({} x {} x {} texels of format {:#x} with {} channels, flags {:#x}, {} levels)",
@@ -121,20 +123,20 @@ Result<uint64_t> CudaTextures::make_object(const TextureObject& object) const {
   MNEME_ASSIGN(const CUDA_RESOURCE_DESC resource, resource_of(object));
   unsigned long long handle = 0;
   if (object.kind == TextureObject::Kind::surface) {
-    MNEME_TRY(context_.check(context_.driver().cuSurfObjectCreate(&handle, &resource),
+    MNEME_TRY(context_.check(driver_of(context_).cuSurfObjectCreate(&handle, &resource),
                              "cuSurfObjectCreate, of the recorded {:#x}", object.handle));
     return uint64_t{handle};
   }
   const CUDA_TEXTURE_DESC sampling = descriptor_of(object.sampling);
   const CUDA_RESOURCE_VIEW_DESC view = descriptor_of(object.view.value_or(TextureView()));
-  MNEME_TRY(context_.check(context_.driver().cuTexObjectCreate(&handle, &resource, &sampling, object.view ? &view : nullptr),
+  MNEME_TRY(context_.check(driver_of(context_).cuTexObjectCreate(&handle, &resource, &sampling, object.view ? &view : nullptr),
                            "cuTexObjectCreate, of the recorded {:#x}", object.handle));
   return uint64_t{handle};
 }
 
 void CudaTextures::destroy(const Handles& objects) const {
   for (const auto& [kind, handle] : objects) {
-    const Driver& driver = context_.driver();
+    const Driver& driver = driver_of(context_);
     (void)(kind == TextureObject::Kind::surface ? driver.cuSurfObjectDestroy(handle) : driver.cuTexObjectDestroy(handle));
   }
 }
@@ -142,7 +144,7 @@ void CudaTextures::destroy(const Handles& objects) const {
 Result<CUarray> CudaTextures::level_of(const Array& array, uint32_t level) const {
   if (array.plain) return array.plain;
   CUarray found = nullptr;
-  MNEME_TRY(context_.check(context_.driver().cuMipmappedArrayGetLevel(&found, array.mipmapped, level),
+  MNEME_TRY(context_.check(driver_of(context_).cuMipmappedArrayGetLevel(&found, array.mipmapped, level),
                            "cuMipmappedArrayGetLevel({})", level));
   return found;
 }
@@ -201,26 +203,26 @@ Status CudaTextures::copy(const Array& array, Direction direction, CUstream stre
       copy.dstPitch = level.row.count;
       copy.dstHeight = level.height;
     }
-    MNEME_TRY(context_.check(context_.driver().cuMemcpy3DAsync(&copy, stream), "cuMemcpy3DAsync({}, {} an array)", level.size(),
+    MNEME_TRY(context_.check(driver_of(context_).cuMemcpy3DAsync(&copy, stream), "cuMemcpy3DAsync({}, {} an array)", level.size(),
                              direction == Direction::to_arrays ? "to" : "from"));
   }
   return {};
 }
 
 Status CudaTextures::fill_arrays(Stream& stream) {
-  ContextScope scope(context_);
+  gpu::ContextScope scope(context_);
   MNEME_TRY(scope.status());
   for (const Array& array : arrays_)
-    if (array.written || !filled_) MNEME_TRY(copy(array, Direction::to_arrays, static_cast<CudaStream&>(stream).handle()));
+    if (array.written || !filled_) MNEME_TRY(copy(array, Direction::to_arrays, handle_of(stream)));
   filled_ = true;
   return {};
 }
 
 Status CudaTextures::copy_arrays(Stream& stream) {
-  ContextScope scope(context_);
+  gpu::ContextScope scope(context_);
   MNEME_TRY(scope.status());
   for (const Array& array : arrays_)
-    if (array.written) MNEME_TRY(copy(array, Direction::from_arrays, static_cast<CudaStream&>(stream).handle()));
+    if (array.written) MNEME_TRY(copy(array, Direction::from_arrays, handle_of(stream)));
   return {};
 }
 

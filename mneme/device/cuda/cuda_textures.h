@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "mneme/device/cuda/context.h"
+#include "mneme/device/cuda/cuda_api.h"
 #include "mneme/device/device_textures.h"
 
 namespace mneme::cuda {
@@ -17,7 +17,7 @@ class CudaTextures final : public DeviceTextures {
   static constexpr size_t kMostTries = 1024;  // objects that are made for one with the recorded handle
 
   // `context` must outlive the result.
-  static Result<std::unique_ptr<CudaTextures>> create(const Context& context, const TextureSet& textures);
+  static Result<std::unique_ptr<CudaTextures>> create(const gpu::Context& context, const TextureSet& textures);
   ~CudaTextures() override;
 
   Status fill_arrays(Stream& stream) override;
@@ -33,7 +33,7 @@ class CudaTextures final : public DeviceTextures {
   };
   using Handles = std::vector<std::pair<TextureObject::Kind, uint64_t>>;
 
-  explicit CudaTextures(const Context& context) : context_(context) {}
+  explicit CudaTextures(const gpu::Context& context) : context_(context) {}
   Status make_arrays(const TextureSet& textures);
   Status make_objects(const TextureSet& textures);
   Result<uint64_t> make_object(const TextureObject& object) const;
@@ -43,7 +43,7 @@ class CudaTextures final : public DeviceTextures {
   enum class Direction { to_arrays, from_arrays };
   Status copy(const Array& array, Direction direction, CUstream stream) const;
 
-  const Context& context_;
+  const gpu::Context& context_;
   std::vector<Array> arrays_;
   Handles objects_;
   bool filled_ = false;

@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-#include "mneme/device/cuda/element_kernels_host.h"
+#include "mneme/device/gpu/own_kernels_host.h"
 
 using mneme::cuda::FakeDriverState;
 using mneme::cuda::kFakeGranularity;
@@ -106,43 +106,6 @@ void copy(void* to, const void* from, size_t size) {
 }
 
 bool aligned(uint64_t value) { return value % kFakeGranularity == 0; }
-
-void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void** p) {
-  auto u64_at = [&](int i) { return *static_cast<unsigned long long*>(p[i]); };
-  auto bytes_at = [&](int i) { return reinterpret_cast<const unsigned char*>(u64_at(i)); };
-  auto writable_at = [&](int i) { return reinterpret_cast<unsigned char*>(u64_at(i)); };
-  auto words_at = [&](int i) { return reinterpret_cast<unsigned long long*>(u64_at(i)); };
-  namespace host = mneme::cuda::host;
-  for (const auto& [known, kernel] : host::elements::kKernels) {
-    if (name != known) continue;
-    auto tallies = reinterpret_cast<mneme::element::Tally*>(u64_at(4));
-    std::fill_n(tallies, config.gridDimX, mneme::element::Tally());
-    const auto& measure = *static_cast<const mneme::element::Measure*>(p[3]);
-    return host::run(config.gridDimX, config.blockDimX, [&] { kernel(bytes_at(0), bytes_at(1), u64_at(2), measure, tallies); });
-  }
-  if (name == "mneme_compare") {
-    host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_compare(bytes_at(0), bytes_at(1), u64_at(2), words_at(3)); });
-  } else if (name == "mneme_copy_listed") {
-    auto list = reinterpret_cast<const host::ListedCopy*>(u64_at(0));
-    host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_copy_listed(list, u64_at(1)); });
-  } else if (name == "mneme_find_pointers") {
-    auto ranges_at = [&](int i) { return reinterpret_cast<const host::AddressRange*>(u64_at(i)); };
-    host::run(config.gridDimX, config.blockDimX,
-              [&] { host::mneme_find_pointers(writable_at(0), ranges_at(1), u64_at(2), ranges_at(3), u64_at(4)); });
-  } else if (name == "mneme_select_bytes") {
-    host::run(config.gridDimX, config.blockDimX,
-              [&] { host::mneme_select_bytes(writable_at(0), bytes_at(1), bytes_at(2), u64_at(3)); });
-  } else if (name == "mneme_drop_wrong_bytes") {
-    host::run(config.gridDimX, config.blockDimX,
-              [&] { host::mneme_drop_wrong_bytes(writable_at(0), bytes_at(1), bytes_at(2), u64_at(3)); });
-  } else if (name == "mneme_complement_bytes") {
-    host::run(config.gridDimX, config.blockDimX,
-              [&] { host::mneme_complement_bytes(writable_at(0), writable_at(1), bytes_at(2), u64_at(3)); });
-  } else {
-    host::run(config.gridDimX, config.blockDimX,
-              [&] { host::mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4)); });
-  }
-}
 
 }  // namespace
 
@@ -498,7 +461,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   const bool own = launch.kernel.starts_with("mneme_");
   mneme::cuda::fake_activity(state.kernel_time, own);
   if (own) {
-    run_own_kernel(launch.kernel, *config, arguments);
+    mneme::gpu::host::run_own_kernel(launch.kernel, config->gridDimX, config->blockDimX, arguments);
     return CUDA_SUCCESS;
   }
   unsigned grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ},

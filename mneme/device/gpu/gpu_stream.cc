@@ -1,4 +1,4 @@
-#include "mneme/device/cuda/cuda_stream.h"
+#include "mneme/device/gpu/gpu_stream.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "mneme/device/host_pages.h"
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 namespace {
 
 // Of Stream::gather(): ranges that are this long on average are copied one by one; others by a kernel, in pieces of this size. So
@@ -28,90 +28,86 @@ Comparison comparison_of(const uint64_t* result) {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaStream>> CudaStream::create(const Context& context, const DeviceProperties& properties,
-                                                       LazyMemoryKernels& kernels, LazyLaunchClock& clock) {
+Result<std::unique_ptr<GpuStream>> GpuStream::create(const Context& context, const DeviceProperties& properties,
+                                                     LazyMemoryKernels& kernels, LazyLaunchClock& clock) {
   ContextScope scope(context);
   MNEME_TRY(scope.status());
-  CUstream handle = nullptr;
-  MNEME_TRY(
-      context.check(context.driver().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate(CU_STREAM_NON_BLOCKING)"));
-  return std::unique_ptr<CudaStream>(new CudaStream(context, properties, kernels, clock, handle));
+  StreamHandle handle = nullptr;
+  MNEME_TRY(context.check_call(context.api().create_stream(&handle), context.words().create_stream));
+  return std::unique_ptr<GpuStream>(new GpuStream(context, properties, kernels, clock, handle));
 }
 
-CudaStream::~CudaStream() {
+GpuStream::~GpuStream() {
   for (LaunchTag tag : timed_) activity_->forget(tag);
   ContextScope scope(context_);
   if (!scope.status().ok()) return;
-  const Driver& driver = context_.driver();
-  driver.cuStreamSynchronize(handle_);
-  if (scratch_ != 0) driver.cuMemFree(scratch_);
-  if (results_ != 0) driver.cuMemFree(results_);
-  if (host_results_ != nullptr) driver.cuMemFreeHost(host_results_);
+  const Api& api = context_.api();
+  api.synchronize(handle_);
+  if (scratch_ != 0) api.free(scratch_);
+  if (results_ != 0) api.free(results_);
+  if (host_results_ != nullptr) api.free_host(host_results_);
   for (const EventPair& pair : events_) {
-    driver.cuEventDestroy(pair.start);
-    driver.cuEventDestroy(pair.end);
+    api.destroy(pair.start);
+    api.destroy(pair.end);
   }
-  driver.cuStreamDestroy(handle_);
+  api.destroy(handle_);
 }
 
-Status CudaStream::copy_to_device(DevicePtr to, ByteSpan from) { return staging_.to_device(to, from); }
-Status CudaStream::copy_to_host(MutableByteSpan to, DevicePtr from) { return staging_.to_host(to, from); }
+Status GpuStream::copy_to_device(DevicePtr to, ByteSpan from) { return staging_.to_device(to, from); }
+Status GpuStream::copy_to_host(MutableByteSpan to, DevicePtr from) { return staging_.to_host(to, from); }
 
-Status CudaStream::copy_to_device_later(DevicePtr to, ByteSpan from) {
+Status GpuStream::copy_to_device_later(DevicePtr to, ByteSpan from) {
   if (from.empty()) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  return context_.check(context_.driver().cuMemcpyHtoDAsync(to.address, from.data(), from.size(), handle_),
-                        "cuMemcpyHtoDAsync({} to {})", Bytes(from.size()), to);
+  return context_.check_call(context_.api().copy_to_device(to.address, from.data(), from.size(), handle_),
+                             context_.words().copy_to_device, "({} to {})", Bytes(from.size()), to);
 }
 
-Status CudaStream::copy(DevicePtr to, DevicePtr from, Bytes size) {
+Status GpuStream::copy(DevicePtr to, DevicePtr from, Bytes size) {
   if (size.count == 0) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  return context_.check(context_.driver().cuMemcpyDtoDAsync(to.address, from.address, size.count, handle_),
-                        "cuMemcpyDtoDAsync({} from {} to {})", size, from, to);
+  return context_.check_call(context_.api().copy(to.address, from.address, size.count, handle_), context_.words().copy,
+                             "({} from {} to {})", size, from, to);
 }
 
-Status CudaStream::fill(DevicePtr to, std::byte value, Bytes size) {
+Status GpuStream::fill(DevicePtr to, std::byte value, Bytes size) {
   if (size.count == 0) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   auto byte = std::to_integer<unsigned char>(value);
-  return context_.check(context_.driver().cuMemsetD8Async(to.address, byte, size.count, handle_), "cuMemsetD8Async({} at {}, {})",
-                        size, to, byte);
+  return context_.check_call(context_.api().fill(to.address, byte, size.count, handle_), context_.words().fill, "({} at {}, {})",
+                             size, to, byte);
 }
 
-Status CudaStream::synchronize() {
+Status GpuStream::synchronize() {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  return context_.check(context_.driver().cuStreamSynchronize(handle_), "cuStreamSynchronize");
+  return context_.check_call(context_.api().synchronize(handle_), context_.words().synchronize);
 }
 
-Status CudaStream::reserve_scratch(uint64_t size) {
+Status GpuStream::reserve_scratch(uint64_t size) {
   if (size <= scratch_size_) return {};
   if (scratch_ != 0) {
-    MNEME_TRY(context_.check(context_.driver().cuMemFree(scratch_), "cuMemFree({:#x})", scratch_));
+    MNEME_TRY(context_.check_call(context_.api().free(scratch_), context_.words().free, "({:#x})", scratch_));
     scratch_ = 0;
     scratch_size_ = 0;
   }
-  MNEME_TRY(context_.check(context_.driver().cuMemAlloc(&scratch_, size), "cuMemAlloc({}), for results", Bytes(size)));
+  MNEME_TRY(
+      context_.check_call(context_.api().allocate(&scratch_, size), context_.words().allocate, "({}), for results", Bytes(size)));
   scratch_size_ = size;
   return {};
 }
 
-Status CudaStream::launch_own(CUfunction function, const char* name, uint32_t blocks, void** arguments) {
-  CUlaunchConfig config{};
-  config.gridDimX = blocks;
-  config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = LazyMemoryKernels::kThreads;
-  config.blockDimY = config.blockDimZ = 1;
-  config.hStream = handle_;
-  return context_.check(context_.driver().cuLaunchKernelEx(&config, function, arguments, nullptr),
-                        "cuLaunchKernelEx({}, {} blocks)", name, blocks);
+Status GpuStream::launch_own(FunctionHandle function, const char* name, uint32_t blocks, void** arguments) {
+  const LaunchShape shape{.grid = {blocks, 1, 1}, .block = {LazyMemoryKernels::kThreads, 1, 1}};
+  return context_.check_call(
+      context_.api().launch({.function = function, .shape = shape, .stream = handle_, .arguments = arguments}),
+      context_.words().launch, "({}, {} blocks)", name, blocks);
 }
 
-Result<Comparison> CudaStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
+Result<Comparison> GpuStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
   Comparison comparison;
   if (size.count == 0) return comparison;
   ContextScope scope(context_);
@@ -127,7 +123,7 @@ Result<Comparison> CudaStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
   return comparison_of(result.data());
 }
 
-Status CudaStream::launch_compare(DevicePtr a, DevicePtr b, Bytes size, CUdeviceptr result) {
+Status GpuStream::launch_compare(DevicePtr a, DevicePtr b, Bytes size, uint64_t result) {
   MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   void* arguments[] = {&a.address, &b.address, &size.count, &result};
   uint64_t useful = (size.count / 16 + LazyMemoryKernels::kThreads) / LazyMemoryKernels::kThreads;
@@ -135,28 +131,30 @@ Status CudaStream::launch_compare(DevicePtr a, DevicePtr b, Bytes size, CUdevice
   return launch_own(kernels->compare, "mneme_compare", blocks, arguments);
 }
 
-Status CudaStream::prepare_results() {
+Status GpuStream::prepare_results() {
   if (results_ != 0) return {};
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   constexpr uint64_t kBytes = kResults * kResultBytes;
   if (host_results_ == nullptr) {
     void* pinned = nullptr;
-    MNEME_TRY(context_.check(driver.cuMemHostAlloc(&pinned, kBytes, 0), "cuMemHostAlloc({}), for results", Bytes(kBytes)));
+    MNEME_TRY(context_.check_call(api.allocate_host(&pinned, kBytes), context_.words().allocate_host, "({}), for results",
+                                  Bytes(kBytes)));
     host_results_ = static_cast<uint64_t*>(pinned);
   }
   std::vector<uint64_t> fresh;
   for (uint64_t i = 0; i < 2 * kResults; ++i) fresh.insert(fresh.end(), {0, ~uint64_t{0}});
-  CUdeviceptr memory = 0;
-  MNEME_TRY(context_.check(driver.cuMemAlloc(&memory, 2 * kBytes), "cuMemAlloc({}), for results", Bytes(2 * kBytes)));
+  uint64_t memory = 0;
+  MNEME_TRY(
+      context_.check_call(api.allocate(&memory, 2 * kBytes), context_.words().allocate, "({}), for results", Bytes(2 * kBytes)));
   Status filled = staging_.to_device(DevicePtr(memory), std::as_bytes(std::span(fresh)));
   if (filled.ok())
     results_ = memory;
   else
-    driver.cuMemFree(memory);
+    api.free(memory);
   return filled;
 }
 
-Status CudaStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
+Status GpuStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(prepare_results());
@@ -167,30 +165,30 @@ Status CudaStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
 }
 
 // Waits for the stream.
-Status CudaStream::collect_results() {
+Status GpuStream::collect_results() {
   const uint64_t count = std::exchange(results_used_, 0);
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   if (count != 0) {
     const Bytes size(count * kResultBytes);
-    MNEME_TRY(context_.check(driver.cuMemcpyDtoHAsync(host_results_, results_, size.count, handle_),
-                             "cuMemcpyDtoHAsync({}), results", size));
+    MNEME_TRY(context_.check_call(api.copy_to_host(host_results_, results_, size.count, handle_), context_.words().copy_to_host,
+                                  "({}), results", size));
     MNEME_TRY(copy(DevicePtr(results_), DevicePtr(results_ + kResults * kResultBytes), size));
   }
-  MNEME_TRY(context_.check(driver.cuStreamSynchronize(handle_), "cuStreamSynchronize"));
+  MNEME_TRY(context_.check_call(api.synchronize(handle_), context_.words().synchronize));
   for (uint64_t i = 0; i < count; ++i) collected_.push_back(comparison_of(host_results_ + 2 * i));
   return {};
 }
 
-Result<std::vector<Comparison>> CudaStream::take_comparisons() {
+Result<std::vector<Comparison>> GpuStream::take_comparisons() {
   Status status = collect_results();
   std::vector<Comparison> comparisons = std::exchange(collected_, {});
   MNEME_TRY(std::move(status));
   return comparisons;
 }
 
-Status CudaStream::copy_listed(DevicePtr list, uint64_t count) {
+Status GpuStream::copy_listed(DevicePtr list, uint64_t count) {
   if (count == 0) return {};
   MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   ContextScope scope(context_);
@@ -200,7 +198,7 @@ Status CudaStream::copy_listed(DevicePtr list, uint64_t count) {
   return launch_own(kernels->copy_listed, "mneme_copy_listed", blocks, arguments);
 }
 
-Status CudaStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) {
+Status GpuStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) {
   if (size.count == 0) return {};
   MNEME_ASSIGN(const LoneKernel* kernel, kernels_.byte_set(step));
   ContextScope scope(context_);
@@ -211,7 +209,7 @@ Status CudaStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a,
   return launch_own(kernel->function, kernel->name.c_str(), blocks, arguments);
 }
 
-Status CudaStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
+Status GpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
   if (page.count == 0) return error(Code::invalid_argument, "hashing {} at {}: pages of 0 bytes", size, from);
   uint64_t pages = size.count / page.count + (size.count % page.count != 0);
   if (pages == 0) return {};
@@ -223,8 +221,8 @@ Status CudaStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, B
   return launch_own(kernels->hash_pages, "mneme_hash_pages", static_cast<uint32_t>(std::min(pages, kHashesAtOnce)), arguments);
 }
 
-Result<element::Tally> CudaStream::tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
-                                                       const element::Measure& measure) {
+Result<element::Tally> GpuStream::tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                                      const element::Measure& measure) {
   MNEME_ASSIGN(const LoneKernel* kernel, kernels_.elements(type));
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
@@ -245,14 +243,14 @@ Result<element::Tally> CudaStream::tally_elements_impl(DevicePtr actual, DeviceP
   return total;
 }
 
-Status CudaStream::find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
-                                      std::span<const MemoryRange> pieces) {
+Status GpuStream::find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                                     std::span<const MemoryRange> pieces) {
   MNEME_ASSIGN(const LoneKernel* kernel, kernels_.find_pointers());
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(reserve_scratch(targets.size_bytes() + pieces.size_bytes() + marks.size()));
-  CUdeviceptr targets_there = scratch_, pieces_there = targets_there + targets.size_bytes();
-  CUdeviceptr marks_there = pieces_there + pieces.size_bytes();
+  uint64_t targets_there = scratch_, pieces_there = targets_there + targets.size_bytes();
+  uint64_t marks_there = pieces_there + pieces.size_bytes();
   MNEME_TRY(staging_.to_device(DevicePtr(targets_there), std::as_bytes(targets)));
   MNEME_TRY(staging_.to_device(DevicePtr(pieces_there), std::as_bytes(pieces)));
   MNEME_TRY(staging_.to_device(DevicePtr(marks_there), std::as_bytes(marks)));
@@ -264,7 +262,7 @@ Status CudaStream::find_pointers_impl(std::span<uint8_t> marks, std::span<const 
       .with_context(fmt::format("finding pointers to {} ranges", target_count));
 }
 
-Status CudaStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
+Status GpuStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
   if (page.count == 0 || hashes.size() != size.count / page.count + (size.count % page.count != 0)) {
     return error(Code::invalid_argument, "hashing {} at {}: room for {} hashes, which does not fit pages of {} bytes", size, from,
                  hashes.size(), page.count);
@@ -274,7 +272,7 @@ Status CudaStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes 
 }
 
 // Ranges are hashed together as far as their hashes have room in the scratch memory, and cut where that ends.
-Status CudaStream::hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
+Status GpuStream::hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
   MNEME_TRY(check_page_count(hashes.size(), ranges, page));
   std::vector<MemoryRange> some;
   uint64_t pages = 0;  // of these
@@ -296,7 +294,7 @@ Status CudaStream::hash_ranges(std::span<uint64_t> hashes, std::span<const Memor
   return some.empty() ? Status() : hash_them();
 }
 
-Status CudaStream::hash_some(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
+Status GpuStream::hash_some(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(reserve_scratch(hashes.size_bytes()));
@@ -311,16 +309,16 @@ Status CudaStream::hash_some(std::span<uint64_t> hashes, std::span<const MemoryR
 }
 
 // The bus's copy engine takes long ranges; of many short ones it would be busy with beginning each. The driver has taken a copy
-// of the list when cuMemcpyHtoDAsync returns, since it is not pinned.
-Status CudaStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) {
+// of the list when the call returns, since it is not pinned.
+Status GpuStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   std::byte* at = to.data();
   if (to.size() / from.size() >= kLongRange) {
     for (const MemoryRange& range : from) {
-      MNEME_TRY(context_.check(driver.cuMemcpyDtoHAsync(at, range.address.address, range.size.count, handle_),
-                               "cuMemcpyDtoHAsync({} from {})", range.size, range.address));
+      MNEME_TRY(context_.check_call(api.copy_to_host(at, range.address.address, range.size.count, handle_),
+                                    context_.words().copy_to_host, "({} from {})", range.size, range.address));
       at += range.size.count;
     }
   } else {
@@ -334,90 +332,68 @@ Status CudaStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> 
       }
     const Bytes bytes(list.size() * sizeof(ListedCopy));
     MNEME_TRY(reserve_scratch(bytes.count));
-    MNEME_TRY(context_.check(driver.cuMemcpyHtoDAsync(scratch_, list.data(), bytes.count, handle_),
-                             "cuMemcpyHtoDAsync({}), the list of what is gathered", bytes));
+    MNEME_TRY(context_.check_call(api.copy_to_device(scratch_, list.data(), bytes.count, handle_),
+                                  context_.words().copy_to_device, "({}), the list of what is gathered", bytes));
     uint64_t count = list.size();
     void* arguments[] = {&scratch_, &count};
     MNEME_TRY(launch_own(kernels->copy_listed, "mneme_copy_listed",
                          static_cast<uint32_t>(std::min<uint64_t>(kGatheringBlocks, count)), arguments));
   }
-  return context_.check(driver.cuStreamSynchronize(handle_), "cuStreamSynchronize, after gathering {} of {} ranges",
-                        Bytes(to.size()), from.size());
+  return context_.check_call(api.synchronize(handle_), context_.words().synchronize, ", after gathering {} of {} ranges",
+                             Bytes(to.size()), from.size());
 }
 
-Status CudaStream::launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
-  MNEME_TRY(kernel.allow_dynamic_shared_memory(shape.dynamic_shared_memory));
-  MNEME_TRY(kernel.allow_clusters(shape.cluster));
-  const bool clusters = shape.cluster != kNoCluster;
-  std::array<CUlaunchAttribute, 2> attributes{};
-  unsigned used = 0;
-  if (shape.cooperative) {
-    attributes[used].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    attributes[used++].value.cooperative = 1;
-  }
-  if (clusters) {
-    attributes[used].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attributes[used++].value.clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
-  }
-  CUlaunchConfig config{};
-  config.gridDimX = shape.grid.x;
-  config.gridDimY = shape.grid.y;
-  config.gridDimZ = shape.grid.z;
-  config.blockDimX = shape.block.x;
-  config.blockDimY = shape.block.y;
-  config.blockDimZ = shape.block.z;
-  config.sharedMemBytes = static_cast<unsigned>(shape.dynamic_shared_memory.count);
-  config.hStream = handle_;
-  config.attrs = used != 0 ? attributes.data() : nullptr;
-  config.numAttrs = used;
-
+Status GpuStream::launch_packed(const GpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  MNEME_TRY(kernel.allow(shape));
   const std::optional<ByteVector> moved = kernel.moved(parameters);
   if (moved) parameters = *moved;
-  size_t size = parameters.size();
-  void* packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(parameters.data()), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                    CU_LAUNCH_PARAM_END};
-  CUresult result =
-      context_.driver().cuLaunchKernelEx(&config, kernel.function(), nullptr, parameters.empty() ? nullptr : packed);
-  return context_.check(result,
-                        "cuLaunchKernelEx({}, grid {}, block {}, {} bytes of dynamic shared memory, {} bytes of parameters{}{})",
-                        kernel.name(), shape.grid, shape.block, shape.dynamic_shared_memory.count, size,
-                        shape.cooperative ? ", cooperative" : "", clusters ? fmt::format(", clusters of {}", shape.cluster) : "");
+  const ResultCode result = context_.api().launch(
+      {.function = kernel.function(), .shape = shape, .stream = handle_, .packed = parameters, .places = kernel.places()});
+  if (result == kSuccess) return {};
+  const Words& words = context_.words();
+  const bool clusters = shape.cluster != kNoCluster;
+  return context_.check_call(result, shape.cooperative ? words.launch_cooperative : words.launch,
+                             "({}, grid {}, block {}, {} bytes of dynamic shared memory, {} bytes of parameters{}{})",
+                             kernel.name(), shape.grid, shape.block, shape.dynamic_shared_memory.count, parameters.size(),
+                             shape.cooperative ? ", cooperative" : "",
+                             clusters ? fmt::format(", clusters of {}", shape.cluster) : "");
 }
 
-Status CudaStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+Status GpuStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  return launch_packed(static_cast<const CudaKernel&>(kernel), shape, parameters);
+  return launch_packed(static_cast<const GpuKernel&>(kernel), shape, parameters);
 }
 
 // The index of a pair that is free.
-Result<size_t> CudaStream::prepare_events() {
+Result<size_t> GpuStream::prepare_events() {
   if (events_used_ < events_.size()) return events_used_;
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   EventPair pair;
-  MNEME_TRY(context_.check(driver.cuEventCreate(&pair.start, CU_EVENT_DEFAULT), "cuEventCreate"));
-  if (Status status = context_.check(driver.cuEventCreate(&pair.end, CU_EVENT_DEFAULT), "cuEventCreate"); !status.ok()) {
-    driver.cuEventDestroy(pair.start);
+  MNEME_TRY(context_.check_call(api.create_event(&pair.start, EventUse::timing), context_.words().create_event));
+  if (Status status = context_.check_call(api.create_event(&pair.end, EventUse::timing), context_.words().create_event);
+      !status.ok()) {
+    api.destroy(pair.start);
     return status;
   }
   events_.push_back(pair);
   return events_used_;
 }
 
-Status CudaStream::launch_between_events(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
-  const Driver& driver = context_.driver();
+Status GpuStream::launch_between_events(const GpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  const Api& api = context_.api();
   MNEME_ASSIGN(size_t free, prepare_events());
-  MNEME_TRY(context_.check(driver.cuEventRecord(events_[free].start, handle_), "cuEventRecord"));
+  MNEME_TRY(context_.check_call(api.record_event(events_[free].start, handle_), context_.words().record_event));
   MNEME_TRY(launch_packed(kernel, shape, parameters));
-  MNEME_TRY(context_.check(driver.cuEventRecord(events_[free].end, handle_), "cuEventRecord"));
+  MNEME_TRY(context_.check_call(api.record_event(events_[free].end, handle_), context_.words().record_event));
   ++events_used_;
   return {};
 }
 
-Status CudaStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+Status GpuStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  const auto& launched = static_cast<const CudaKernel&>(kernel);
+  const auto& launched = static_cast<const GpuKernel&>(kernel);
   MNEME_ASSIGN(LaunchClock clock, clock_.get());
   activity_ = clock.activity;
   if (activity_ == nullptr) return launch_between_events(launched, shape, parameters);
@@ -428,18 +404,18 @@ Status CudaStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& sh
   return status;
 }
 
-Result<std::vector<Nanoseconds>> CudaStream::elapsed_between_events(size_t count) {
+Result<std::vector<Nanoseconds>> GpuStream::elapsed_between_events(size_t count) {
   std::vector<Nanoseconds> times;
   for (size_t i = 0; i < count; ++i) {
     float milliseconds = 0;
-    MNEME_TRY(context_.check(context_.driver().event_elapsed_time(&milliseconds, events_[i].start, events_[i].end),
-                             "cuEventElapsedTime"));
+    MNEME_TRY(
+        context_.check_call(context_.api().elapsed(&milliseconds, events_[i].start, events_[i].end), context_.words().elapsed));
     times.emplace_back(double{milliseconds} * 1e6);
   }
   return times;
 }
 
-Result<std::vector<Nanoseconds>> CudaStream::take_times() {
+Result<std::vector<Nanoseconds>> GpuStream::take_times() {
   const std::vector<LaunchTag> tags = std::exchange(timed_, {});
   const size_t events = std::exchange(events_used_, 0);
   if (Status status = synchronize(); !status.ok()) {
@@ -453,7 +429,7 @@ Result<std::vector<Nanoseconds>> CudaStream::take_times() {
 }
 
 // A comparison of the range with itself reads it, and nobody asks for the result.
-Status CudaStream::read_through(DevicePtr from, Bytes size) {
+Status GpuStream::read_through(DevicePtr from, Bytes size) {
   if (size.count == 0) return {};
   MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   ContextScope scope(context_);
@@ -463,4 +439,4 @@ Status CudaStream::read_through(DevicePtr from, Bytes size) {
   return launch_own(kernels->compare, "mneme_compare", kernels->compare_blocks, arguments);
 }
 
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

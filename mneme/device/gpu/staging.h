@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "mneme/base/types.h"
-#include "mneme/device/cuda/context.h"
+#include "mneme/device/gpu/context.h"
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 
 // Belongs to one stream, and is used by one thread at a time. A large copy starts threads, which end with it and block all
 // signals. The buffers are pinned on first use, and freed with the object; the stream must be idle then.
@@ -19,7 +19,7 @@ class Staging {
   static constexpr uint64_t kChunkBytes = 4 << 20;   // size of a pinned buffer
   static constexpr unsigned kLanes = 4;              // most host threads of a copy; each has two buffers
 
-  Staging(const Context& context, CUstream stream) : context_(context), stream_(stream) {}
+  Staging(const Context& context, StreamHandle stream) : context_(context), stream_(stream) {}
   ~Staging();
 
   // Both are ordered in the stream and complete on return.
@@ -29,8 +29,8 @@ class Staging {
  private:
   struct Buffer {
     std::byte* host = nullptr;
-    CUevent done = nullptr;  // the bus has let go of the buffer
-    uint64_t offset = 0;     // what stands in it, while `busy`
+    EventHandle done = nullptr;  // the bus has let go of the buffer
+    uint64_t offset = 0;         // what stands in it, while `busy`
     uint64_t size = 0;
     bool busy = false;
   };
@@ -46,8 +46,8 @@ class Staging {
   Status finish(Buffer& buffer, Transfer& transfer);
 
   const Context& context_;
-  CUstream stream_;
+  StreamHandle stream_;
   std::vector<Lane> lanes_;
 };
 
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

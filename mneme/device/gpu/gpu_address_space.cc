@@ -1,27 +1,17 @@
-#include "mneme/device/cuda/cuda_address_space.h"
+#include "mneme/device/gpu/gpu_address_space.h"
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 namespace {
-
-CUmemLocation location_of(int ordinal) {
-  CUmemLocation location{};
-  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  location.id = ordinal;
-  return location;
-}
-
-// Tried one after another where the driver places a small range elsewhere: it takes the hint for large ones.
-constexpr uint64_t kWiderReservations[] = {uint64_t{64} << 30, uint64_t{256} << 30, uint64_t{1} << 40};
 
 // The address that the driver gives for a range wished for at `base`.
 Result<uint64_t> reserve_near(const Context& context, uint64_t base, uint64_t size) {
-  CUdeviceptr given = 0;
-  MNEME_TRY(context.check(context.driver().cuMemAddressReserve(&given, size, 0, base, 0), "cuMemAddressReserve({} at {:#x})",
-                          Bytes(size), base));
+  uint64_t given = 0;
+  MNEME_TRY(
+      context.check_call(context.api().reserve(&given, size, base), context.words().reserve, "({} at {:#x})", Bytes(size), base));
   return given;
 }
 
@@ -43,8 +33,8 @@ std::string mapping_in(DevicePtr base, Bytes size) {
   return "";
 }
 
-Result<std::unique_ptr<AddressSpace>> CudaAddressSpace::reserve(const Context& context, DevicePtr base, Bytes size,
-                                                                Bytes granularity) {
+Result<std::unique_ptr<AddressSpace>> GpuAddressSpace::reserve(const Context& context, DevicePtr base, Bytes size,
+                                                               Bytes granularity) {
   std::string what = fmt::format("reserving {} of device addresses at {}", size, base);
   if (granularity.count == 0) {
     return error(Code::unsupported, "{}: the device has no virtual memory management", what);
@@ -59,7 +49,7 @@ Result<std::unique_ptr<AddressSpace>> CudaAddressSpace::reserve(const Context& c
   std::string owner = mapping_in(base, size);  // before the attempt, so that it never names our own
   std::string reason;
   std::vector<uint64_t> sizes = {size.count};
-  for (uint64_t wider : kWiderReservations) {
+  for (uint64_t wider : context.api().wider_reservations()) {
     if (wider > size.count) sizes.push_back(wider);
   }
   for (uint64_t reserved : sizes) {
@@ -70,26 +60,26 @@ Result<std::unique_ptr<AddressSpace>> CudaAddressSpace::reserve(const Context& c
       continue;
     }
     if (*given == base.address)
-      return std::unique_ptr<AddressSpace>(new CudaAddressSpace(context, base, size, granularity, Bytes(reserved)));
-    context.driver().cuMemAddressFree(*given, reserved);
-    reason = fmt::format("the driver gave {:#x} instead", *given);
+      return std::unique_ptr<AddressSpace>(new GpuAddressSpace(context, base, size, granularity, Bytes(reserved)));
+    context.api().unreserve(*given, reserved);
+    reason = fmt::format("{} gave {:#x} instead", context.words().driver, *given);
   }
   return error(Code::unavailable, "{}: {}{}{}", what, reason, owner.empty() ? "" : "; in this process the range is taken by ",
                owner);
 }
 
-CudaAddressSpace::~CudaAddressSpace() {
+GpuAddressSpace::~GpuAddressSpace() {
   ContextScope scope(context_);
   if (!scope.status().ok()) return;
   while (!pieces_.empty()) {
     if (!unmap_piece(pieces_.begin()->first).ok()) return;
   }
-  context_.driver().cuMemAddressFree(base().address, reserved_.count);
+  context_.api().unreserve(base().address, reserved_.count);
 }
 
 // The first and the last granule may come to be shared with neighbouring allocations and get a mapping of their own; what lies
 // between belongs to one allocation alone and comes and goes as one.
-Status CudaAddressSpace::map_impl(DevicePtr address, Bytes size) {
+Status GpuAddressSpace::map_impl(DevicePtr address, Bytes size) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   uint64_t granule = granule_.count;
@@ -111,15 +101,12 @@ Status CudaAddressSpace::map_impl(DevicePtr address, Bytes size) {
   return status;
 }
 
-Status CudaAddressSpace::set_access(uint64_t address, uint64_t size, int ordinal, Access access) {
-  CUmemAccessDesc description{};
-  description.location = location_of(ordinal);
-  description.flags = access == Access::full ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  return context_.check(context_.driver().cuMemSetAccess(address, size, &description, 1),
-                        "cuMemSetAccess({} at {:#x}, of device {})", Bytes(size), address, ordinal);
+Status GpuAddressSpace::set_access(uint64_t address, uint64_t size, int ordinal, MemoryAccess access) {
+  return context_.check_call(context_.api().set_access(address, size, ordinal, access), context_.words().set_access,
+                             "({} at {:#x}, of device {})", Bytes(size), address, ordinal);
 }
 
-Status CudaAddressSpace::share_impl(int ordinal) {
+Status GpuAddressSpace::share_impl(int ordinal) {
   if (ordinal == context_.device() || readers_.contains(ordinal)) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
@@ -128,37 +115,37 @@ Status CudaAddressSpace::share_impl(int ordinal) {
   return {};
 }
 
-Status CudaAddressSpace::keep_from_impl(int ordinal) {
+Status GpuAddressSpace::keep_from_impl(int ordinal) {
   if (!readers_.contains(ordinal)) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  for (auto [address, size] : pieces_) MNEME_TRY(set_access(address, size, ordinal, Access::none));
+  for (auto [address, size] : pieces_) MNEME_TRY(set_access(address, size, ordinal, MemoryAccess::none));
   readers_.erase(ordinal);
   return {};
 }
 
-Status CudaAddressSpace::map_piece(uint64_t address, uint64_t size) {
-  const Driver& driver = context_.driver();
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = location_of(context_.device());
-  CUmemGenericAllocationHandle handle = 0;
-  MNEME_TRY(context_.check(driver.cuMemCreate(&handle, size, &properties, 0), "cuMemCreate({})", Bytes(size)));
-  Status mapped = context_.check(driver.cuMemMap(address, size, 0, handle, 0), "cuMemMap({} at {:#x})", Bytes(size), address);
-  driver.cuMemRelease(handle);  // the mapping keeps the memory
+Status GpuAddressSpace::map_piece(uint64_t address, uint64_t size) {
+  const Api& api = context_.api();
+  MemoryHandle handle{};
+  MNEME_TRY(context_.check_call(api.create_memory(&handle, size, context_.device(), Sharing::none),
+                                context_.words().create_memory, "({})", Bytes(size)));
+  Status mapped =
+      context_.check_call(api.map(address, size, handle), context_.words().map, "({} at {:#x})", Bytes(size), address);
+  api.release(handle);  // the mapping keeps the memory
   MNEME_TRY(std::move(mapped));
   pieces_[address] = size;
   return {};
 }
 
-Status CudaAddressSpace::unmap_piece(uint64_t address) {
+Status GpuAddressSpace::unmap_piece(uint64_t address) {
   uint64_t size = pieces_.at(address);
-  MNEME_TRY(context_.check(context_.driver().cuMemUnmap(address, size), "cuMemUnmap({} at {:#x})", Bytes(size), address));
+  MNEME_TRY(
+      context_.check_call(context_.api().unmap(address, size), context_.words().unmap, "({} at {:#x})", Bytes(size), address));
   pieces_.erase(address);
   return {};
 }
 
-Status CudaAddressSpace::unmap_impl(DevicePtr address, Bytes size) {
+Status GpuAddressSpace::unmap_impl(DevicePtr address, Bytes size) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   uint64_t at = address.address, end = at + size.count;
@@ -174,4 +161,4 @@ Status CudaAddressSpace::unmap_impl(DevicePtr address, Bytes size) {
   return {};
 }
 
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

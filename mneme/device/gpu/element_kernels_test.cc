@@ -5,11 +5,11 @@
 #include <random>
 #include <vector>
 
-#include "mneme/device/cuda/element_kernels_host.h"
-#include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/element_comparison.h"
+#include "mneme/device/gpu/element_kernels_host.h"
+#include "mneme/device/gpu/memory_kernels.h"
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 namespace {
 
 using element::Tally;
@@ -127,18 +127,5 @@ TEST(ElementKernels, AgreeWithTheHostWhereFiltersHaveToBeExact) {
   }
 }
 
-TEST(ElementKernels, EveryTypeHasItsKernelInThePtxAndEachStandsAlone) {
-  const std::string_view ptx = element_kernels_ptx();
-  EXPECT_EQ(ptx.data()[ptx.size()], '\0');
-  for (int t = 0; t <= static_cast<int>(ElementType::complex128); ++t) {
-    const std::string name = fmt::format("mneme_elements_{}", to_string(static_cast<ElementType>(t)));
-    const std::string alone = ptx_of_kernels(ptx, {name});
-    EXPECT_TRUE(alone.find(".target sm_70") < alone.find(".visible .entry " + name + "(")) << name;
-    EXPECT_EQ(alone.find(".entry"), alone.rfind(".entry")) << name;
-    EXPECT_EQ(std::count(alone.begin(), alone.end(), '{'), std::count(alone.begin(), alone.end(), '}')) << name;
-    EXPECT_EQ(name, host::elements::kKernels[t].name);
-  }
-}
-
 }  // namespace
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

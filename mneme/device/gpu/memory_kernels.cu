@@ -1,30 +1,10 @@
 // Kernels that compare, hash and copy device memory at the rate of its bandwidth, find the pointers in it, and work on sets of
 // its bytes.
 //
-// Compiled at build time to PTX, with no header of the CUDA toolkit, and embedded. All that depends on the device stands in the
-// functions at the top, so that tests can run the same code on the host: see memory_kernels_host.h.
+// Compiled at build time to PTX and to AMD's code objects, with no header of CUDA or ROCm, and embedded. All that depends on the
+// device stands in kernel_target.h, so that tests can run the same code on the host: see memory_kernels_host.h.
 #ifndef MNEME_MEMORY_KERNELS_ON_HOST
-#define MNEME_KERNEL extern "C" __attribute__((global))
-#define MNEME_DEVICE static __attribute__((device)) inline __attribute__((always_inline))
-#define MNEME_MEMBER __attribute__((device)) inline __attribute__((always_inline))
-
-MNEME_DEVICE unsigned thread_in_block() { return __nvvm_read_ptx_sreg_tid_x(); }
-MNEME_DEVICE unsigned threads_in_block() { return __nvvm_read_ptx_sreg_ntid_x(); }
-MNEME_DEVICE unsigned block_in_grid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
-MNEME_DEVICE unsigned blocks_in_grid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
-MNEME_DEVICE void add(unsigned long long* to, unsigned long long value) {
-  __nvvm_atom_add_gen_ll((long long*)to, (long long)value);
-}
-MNEME_DEVICE void lower(unsigned long long* to, unsigned long long value) { __nvvm_atom_min_gen_ull(to, value); }
-// Adds what all 32 threads of the warp bring; every thread of the warp calls it.
-MNEME_DEVICE void add_from_warp(unsigned long long* to, unsigned long long value) {
-  for (int distance = 16; distance > 0; distance /= 2) {
-    unsigned low = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)value, distance, 31);
-    unsigned high = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)(value >> 32), distance, 31);
-    value += (unsigned long long)high << 32 | low;
-  }
-  if (thread_in_block() % 32 == 0) add(to, value);
-}
+#include "mneme/device/gpu/kernel_target.h"
 #endif
 
 typedef unsigned long long u64;
@@ -131,7 +111,8 @@ MNEME_DEVICE u64 avalanche(u64 h) {
 // hashes[i], which the caller has set to zero, becomes the hash of page i of [from, from+size). The words of a page are dealt to
 // the block's threads two by two; each thread's sequence runs through its own state, which starts from the thread's number and
 // ends in an avalanche, so that both the place and the order of every word count. The sum of the states is the hash: it depends
-// on the page's bytes, its length and the block size, and not on its address. The block has a multiple of 32 threads.
+// on the page's bytes, its length and the block size, and not on its address. The block has a multiple of 64 threads, since waves
+// are whole.
 MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 page, u64 pages) {
   u64 thread = thread_in_block();
   u64 step = threads_in_block();
@@ -163,7 +144,7 @@ MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 pa
       if (rest != 0)
         state = round_of(round_of(state, load_bytes(begin + pairs * 16, low)), load_bytes(begin + pairs * 16 + low, rest - low));
     }
-    add_from_warp(&hashes[p], avalanche(state));
+    add_from_wave(&hashes[p], avalanche(state));
   }
 }
 

@@ -3,23 +3,23 @@
 
 #include <memory>
 
-#include "mneme/device/cuda/context.h"
+#include "mneme/device/gpu/context.h"
 #include "mneme/device/host_mapping.h"
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 
-class CudaHostMapping final : public HostMapping {
+class GpuHostMapping final : public HostMapping {
  public:
   // What Device::map_host() promises.
   static Result<std::unique_ptr<HostMapping>> map(const Context& context, DevicePtr address, Bytes size);
-  ~CudaHostMapping() override;
+  ~GpuHostMapping() override;
 
  private:
-  CudaHostMapping(const Context& context, std::unique_ptr<HostMapping> memory)
+  GpuHostMapping(const Context& context, std::unique_ptr<HostMapping> memory)
       : HostMapping(memory->address(), memory->size()), context_(context), memory_(std::move(memory)) {}
 
   const Context& context_;
   std::unique_ptr<HostMapping> memory_;
 };
 
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

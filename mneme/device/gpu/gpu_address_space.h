@@ -1,33 +1,32 @@
-// An AddressSpace of the CUDA driver's virtual memory: one reservation, into which physical memory is mapped on demand.
+// An AddressSpace of a driver's virtual memory: one reservation, into which physical memory is mapped on demand.
 #pragma once
 
 #include <map>
 #include <set>
 
 #include "mneme/device/address_space.h"
-#include "mneme/device/cuda/context.h"
+#include "mneme/device/gpu/context.h"
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 
-class CudaAddressSpace final : public AddressSpace {
+class GpuAddressSpace final : public AddressSpace {
  public:
   // Reserves [base, base+size). `granularity` is the device's allocation_granularity. Where the driver places a small range
   // elsewhere a larger one is reserved, of which only `size` is used. invalid_argument: base or size is no multiple of
   // `granularity`, or the size is 0. unsupported: the device has no virtual memory management. unavailable: the driver refuses
   // or gives another address; the message names what lies in the range where the system tells.
   static Result<std::unique_ptr<AddressSpace>> reserve(const Context& context, DevicePtr base, Bytes size, Bytes granularity);
-  ~CudaAddressSpace() override;
+  ~GpuAddressSpace() override;
 
  private:
-  CudaAddressSpace(const Context& context, DevicePtr base, Bytes size, Bytes granularity, Bytes reserved)
+  GpuAddressSpace(const Context& context, DevicePtr base, Bytes size, Bytes granularity, Bytes reserved)
       : AddressSpace(base, size, granularity), context_(context), granule_(granularity), reserved_(reserved) {}
 
   Status map_impl(DevicePtr address, Bytes size) override;
   Status unmap_impl(DevicePtr address, Bytes size) override;
   Status share_impl(int ordinal) override;
   Status keep_from_impl(int ordinal) override;
-  enum class Access { none, full };
-  Status set_access(uint64_t address, uint64_t size, int ordinal, Access access = Access::full);
+  Status set_access(uint64_t address, uint64_t size, int ordinal, MemoryAccess access = MemoryAccess::read_write);
   Status map_piece(uint64_t address, uint64_t size);
   Status unmap_piece(uint64_t address);
 
@@ -43,4 +42,4 @@ class CudaAddressSpace final : public AddressSpace {
 // there is none. (mappings_in() of host_memory.h names several.)
 std::string mapping_in(DevicePtr base, Bytes size);
 
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

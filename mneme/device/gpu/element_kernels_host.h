@@ -2,11 +2,11 @@
 // source.
 #pragma once
 
-#include "mneme/device/cuda/memory_kernels_host.h"
 #include "mneme/device/element_filter.h"
 #include "mneme/device/element_math.h"
+#include "mneme/device/gpu/memory_kernels_host.h"
 
-namespace mneme::cuda::host::elements {
+namespace mneme::gpu::host::elements {
 
 // The caller has set the tallies to Tally(). A merge over the block is the same as one thread after another.
 inline void store_of_block(element::Tally* to, const element::Tally& tally, int sum) { element::merge(*to, tally, sum); }
@@ -16,7 +16,7 @@ inline void store_of_block(element::Tally* to, const element::Tally& tally, int 
 #undef MNEME_KERNEL
 #define MNEME_KERNEL inline
 #define MNEME_DEVICE inline
-#include "mneme/device/cuda/element_kernels.cu"
+#include "mneme/device/gpu/element_kernels.cu"
 
 using Kernel = void (*)(const u8*, const u8*, u64, element::Measure, element::Tally*);
 struct NamedKernel {
@@ -27,4 +27,4 @@ struct NamedKernel {
 inline constexpr NamedKernel kKernels[] = {MNEME_ELEMENT_FORMATS(MNEME_NAMED_KERNEL)};
 #undef MNEME_NAMED_KERNEL
 
-}  // namespace mneme::cuda::host::elements
+}  // namespace mneme::gpu::host::elements

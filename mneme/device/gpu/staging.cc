@@ -1,4 +1,4 @@
-#include "mneme/device/cuda/staging.h"
+#include "mneme/device/gpu/staging.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include "mneme/base/processors.h"
 #include "mneme/base/signals_blocked.h"
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 
 struct Staging::Transfer {
   DevicePtr device;
@@ -26,25 +26,25 @@ Staging::~Staging() {
   if (!scope.status().ok()) return;
   for (Lane& lane : lanes_) {
     for (Buffer& buffer : lane.buffers) {
-      if (buffer.done != nullptr) context_.driver().cuEventDestroy(buffer.done);
-      if (buffer.host != nullptr) context_.driver().cuMemFreeHost(buffer.host);
+      if (buffer.done != nullptr) context_.api().destroy(buffer.done);
+      if (buffer.host != nullptr) context_.api().free_host(buffer.host);
     }
   }
 }
 
 Status Staging::prepare(unsigned lanes) {
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   if (lanes_.size() < lanes) lanes_.resize(lanes);
   for (Lane& lane : lanes_) {
     for (Buffer& buffer : lane.buffers) {
       if (buffer.host == nullptr) {
         void* host = nullptr;
-        MNEME_TRY(context_.check(driver.cuMemHostAlloc(&host, kChunkBytes, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc({})",
-                                 Bytes(kChunkBytes)));
+        MNEME_TRY(context_.check_call(api.allocate_host(&host, kChunkBytes), context_.words().allocate_host, "({})",
+                                      Bytes(kChunkBytes)));
         buffer.host = static_cast<std::byte*>(host);
       }
       if (buffer.done == nullptr)
-        MNEME_TRY(context_.check(driver.cuEventCreate(&buffer.done, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
+        MNEME_TRY(context_.check_call(api.create_event(&buffer.done, EventUse::waiting), context_.words().create_event));
     }
   }
   return {};
@@ -54,12 +54,12 @@ Status Staging::to_device(DevicePtr to, ByteSpan from) {
   if (from.empty()) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   if (from.size() <= kDirectBytes) {
-    MNEME_TRY(context_.check(driver.cuMemcpyHtoDAsync(to.address, from.data(), from.size(), stream_),
-                             "cuMemcpyHtoDAsync({} to {})", Bytes(from.size()), to));
-    return context_.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize, after copying {} to {}", Bytes(from.size()),
-                          to);
+    MNEME_TRY(context_.check_call(api.copy_to_device(to.address, from.data(), from.size(), stream_),
+                                  context_.words().copy_to_device, "({} to {})", Bytes(from.size()), to));
+    return context_.check_call(api.synchronize(stream_), context_.words().synchronize, ", after copying {} to {}",
+                               Bytes(from.size()), to);
   }
   Transfer transfer{.device = to, .source = from.data(), .size = from.size()};
   return run(transfer);
@@ -69,12 +69,12 @@ Status Staging::to_host(MutableByteSpan to, DevicePtr from) {
   if (to.empty()) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   if (to.size() <= kDirectBytes) {
-    MNEME_TRY(context_.check(driver.cuMemcpyDtoHAsync(to.data(), from.address, to.size(), stream_),
-                             "cuMemcpyDtoHAsync({} from {})", Bytes(to.size()), from));
-    return context_.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize, after copying {} from {}", Bytes(to.size()),
-                          from);
+    MNEME_TRY(context_.check_call(api.copy_to_host(to.data(), from.address, to.size(), stream_), context_.words().copy_to_host,
+                                  "({} from {})", Bytes(to.size()), from));
+    return context_.check_call(api.synchronize(stream_), context_.words().synchronize, ", after copying {} from {}",
+                               Bytes(to.size()), from);
   }
   Transfer transfer{.device = from, .target = to.data(), .size = to.size()};
   return run(transfer);
@@ -132,30 +132,30 @@ Status Staging::run_lane(Lane& lane, Transfer& transfer) {
 }
 
 Status Staging::start(Buffer& buffer, Transfer& transfer, uint64_t offset, uint64_t size) {
-  const Driver& driver = context_.driver();
+  const Api& api = context_.api();
   uint64_t address = transfer.device.address + offset;
   buffer.offset = offset;
   buffer.size = size;
   if (transfer.source != nullptr) {
     memcpy(buffer.host, transfer.source + offset, size);
-    MNEME_TRY(context_.check(driver.cuMemcpyHtoDAsync(address, buffer.host, size, stream_), "cuMemcpyHtoDAsync({} to {:#x})",
-                             Bytes(size), address));
+    MNEME_TRY(context_.check_call(api.copy_to_device(address, buffer.host, size, stream_), context_.words().copy_to_device,
+                                  "({} to {:#x})", Bytes(size), address));
   } else {
-    MNEME_TRY(context_.check(driver.cuMemcpyDtoHAsync(buffer.host, address, size, stream_), "cuMemcpyDtoHAsync({} from {:#x})",
-                             Bytes(size), address));
+    MNEME_TRY(context_.check_call(api.copy_to_host(buffer.host, address, size, stream_), context_.words().copy_to_host,
+                                  "({} from {:#x})", Bytes(size), address));
   }
   buffer.busy = true;
-  return context_.check(driver.cuEventRecord(buffer.done, stream_), "cuEventRecord, after copying {} at {:#x}", Bytes(size),
-                        address);
+  return context_.check_call(api.record_event(buffer.done, stream_), context_.words().record_event, ", after copying {} at {:#x}",
+                             Bytes(size), address);
 }
 
 Status Staging::finish(Buffer& buffer, Transfer& transfer) {
   if (!buffer.busy) return {};
   buffer.busy = false;
-  MNEME_TRY(context_.check(context_.driver().cuEventSynchronize(buffer.done), "cuEventSynchronize, copying {} at {:#x}",
-                           Bytes(buffer.size), transfer.device.address + buffer.offset));
+  MNEME_TRY(context_.check_call(context_.api().wait_for_event(buffer.done), context_.words().wait_for_event,
+                                ", copying {} at {:#x}", Bytes(buffer.size), transfer.device.address + buffer.offset));
   if (transfer.target != nullptr) memcpy(transfer.target + buffer.offset, buffer.host, buffer.size);
   return {};
 }
 
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

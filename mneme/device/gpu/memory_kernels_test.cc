@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "mneme/device/cuda/memory_kernels_host.h"
+#include "mneme/device/gpu/memory_kernels_host.h"
 
-namespace mneme::cuda {
+namespace mneme::gpu {
 namespace {
 
 using host::u64;
@@ -226,4 +226,4 @@ TEST(MemoryKernels, TheLastPageMayBeShort) {
 }
 
 }  // namespace
-}  // namespace mneme::cuda
+}  // namespace mneme::gpu

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace mneme::cuda::host {
+namespace mneme::gpu::host {
 
 // Which thread of the launch runs now.
 struct Place {
@@ -20,14 +20,14 @@ inline void add(unsigned long long* to, unsigned long long value) { *to += value
 inline void lower(unsigned long long* to, unsigned long long value) {
   if (value < *to) *to = value;
 }
-// A sum over the warp and one addition are the same as an addition a thread.
-inline void add_from_warp(unsigned long long* to, unsigned long long value) { *to += value; }
+// A sum over the wave and one addition are the same as an addition a thread.
+inline void add_from_wave(unsigned long long* to, unsigned long long value) { *to += value; }
 
 #define MNEME_MEMORY_KERNELS_ON_HOST
 #define MNEME_KERNEL inline
 #define MNEME_DEVICE inline
 #define MNEME_MEMBER inline
-#include "mneme/device/cuda/memory_kernels.cu"
+#include "mneme/device/gpu/memory_kernels.cu"
 
 // Calls `kernel` for every thread of a launch of `blocks` blocks with `threads` threads each.
 template <typename Function>
@@ -40,4 +40,4 @@ void run(unsigned blocks, unsigned threads, Function&& kernel) {
   }
 }
 
-}  // namespace mneme::cuda::host
+}  // namespace mneme::gpu::host

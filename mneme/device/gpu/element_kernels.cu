@@ -2,28 +2,14 @@
 //
 // Compiled, embedded and tested as memory_kernels.cu is; see element_kernels_host.h.
 #ifndef MNEME_ELEMENT_KERNELS_ON_HOST
-#define MNEME_KERNEL extern "C" __attribute__((global))
-#define MNEME_DEVICE static __attribute__((device)) inline __attribute__((always_inline))
-#define MNEME_ELEMENT __attribute__((device)) inline __attribute__((always_inline))
+#include "mneme/device/gpu/kernel_target.h"
+#define MNEME_ELEMENT MNEME_MEMBER
 #include "mneme/device/element_filter.h"
 #include "mneme/device/element_math.h"
 
-MNEME_DEVICE unsigned thread_in_block() { return __nvvm_read_ptx_sreg_tid_x(); }
-MNEME_DEVICE unsigned threads_in_block() { return __nvvm_read_ptx_sreg_ntid_x(); }
-MNEME_DEVICE unsigned block_in_grid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
-MNEME_DEVICE unsigned blocks_in_grid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
-
-MNEME_DEVICE unsigned long long from_lane(unsigned long long value, int distance) {
-  unsigned low = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)value, distance, 31);
-  unsigned high = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)(value >> 32), distance, 31);
-  return (unsigned long long)high << 32 | low;
-}
-MNEME_DEVICE double from_lane(double value, int distance) {
-  return __builtin_bit_cast(double, from_lane(__builtin_bit_cast(unsigned long long, value), distance));
-}
 // Stores what the block's threads have seen, the same every time; every thread of the block calls it, once in a kernel.
 MNEME_DEVICE void store_of_block(mneme::element::Tally* to, mneme::element::Tally tally, int sum) {
-  for (int distance = 16; distance > 0; distance /= 2) {
+  for (int distance = threads_in_wave() / 2; distance > 0; distance /= 2) {
     mneme::element::Tally other;
     other.failing = from_lane(tally.failing, distance);
     other.first_failing = from_lane(tally.first_failing, distance);
@@ -37,13 +23,15 @@ MNEME_DEVICE void store_of_block(mneme::element::Tally* to, mneme::element::Tall
   }
   // Shared memory takes no type with initialisers.
   constexpr unsigned kSize = sizeof(mneme::element::Tally);
-  static __attribute__((shared)) unsigned long long of_warps[32 * kSize / 8];
-  if (thread_in_block() % 32 == 0) __builtin_memcpy(&of_warps[thread_in_block() / 32 * (kSize / 8)], &tally, kSize);
-  __syncthreads();
+  constexpr unsigned kMostWaves = 32;
+  static __attribute__((shared)) unsigned long long of_waves[kMostWaves * kSize / 8];
+  const unsigned wave_size = threads_in_wave();
+  if (thread_in_block() % wave_size == 0) __builtin_memcpy(&of_waves[thread_in_block() / wave_size * (kSize / 8)], &tally, kSize);
+  wait_for_block();
   if (thread_in_block() != 0) return;
-  for (unsigned warp = 1; warp < threads_in_block() / 32; ++warp) {
+  for (unsigned wave = 1; wave < threads_in_block() / wave_size; ++wave) {
     mneme::element::Tally other;
-    __builtin_memcpy(&other, &of_warps[warp * (kSize / 8)], kSize);
+    __builtin_memcpy(&other, &of_waves[wave * (kSize / 8)], kSize);
     mneme::element::merge(tally, other, sum);
   }
   *to = tally;
@@ -172,7 +160,7 @@ MNEME_DEVICE void take_wides(mneme::element::Tally& tally, const Wide* a, const 
   see_wides<Format>(tally, a, r, wides, index, measure);
 }
 
-// tallies[b] becomes what block b saw of `elements` elements, whose parts are aligned. The block has a multiple of 32 threads.
+// tallies[b] becomes what block b saw of `elements` elements, whose parts are aligned. The block has a multiple of 64 threads.
 template <class Format>
 MNEME_DEVICE void compare_elements(const u8* actual, const u8* recorded, u64 elements, const mneme::element::Measure& measure,
                                    mneme::element::Tally* tallies) {

@@ -1,0 +1,65 @@
+// What the memory and element kernels need of the device that they are compiled for: NVIDIA's PTX, or AMD's architectures with
+// waves of 64 or 32 threads. No header of CUDA or ROCm is needed. A wave is what NVIDIA calls a warp.
+//
+// Only included where kernels are compiled for a GPU; memory_kernels_host.h has the same for the host.
+#pragma once
+
+#define MNEME_KERNEL extern "C" __attribute__((global))
+#define MNEME_DEVICE static __attribute__((device)) inline __attribute__((always_inline))
+#define MNEME_MEMBER __attribute__((device)) inline __attribute__((always_inline))
+
+#if defined(__AMDGCN__)
+
+MNEME_DEVICE unsigned thread_in_block() { return __builtin_amdgcn_workitem_id_x(); }
+MNEME_DEVICE unsigned threads_in_block() { return __builtin_amdgcn_workgroup_size_x(); }
+MNEME_DEVICE unsigned block_in_grid() { return __builtin_amdgcn_workgroup_id_x(); }
+MNEME_DEVICE unsigned blocks_in_grid() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
+MNEME_DEVICE unsigned threads_in_wave() { return __builtin_amdgcn_wavefrontsize(); }
+MNEME_DEVICE void add(unsigned long long* to, unsigned long long value) {
+  __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+MNEME_DEVICE void lower(unsigned long long* to, unsigned long long value) {
+  __hip_atomic_fetch_min(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+// What the thread `distance` further in the wave has; anything where there is none.
+MNEME_DEVICE unsigned from_lane(unsigned value, int distance) {
+  const unsigned lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+  return (unsigned)__builtin_amdgcn_ds_bpermute((int)(4 * (lane + (unsigned)distance)), (int)value);
+}
+MNEME_DEVICE void wait_for_block() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+#else
+
+MNEME_DEVICE unsigned thread_in_block() { return __nvvm_read_ptx_sreg_tid_x(); }
+MNEME_DEVICE unsigned threads_in_block() { return __nvvm_read_ptx_sreg_ntid_x(); }
+MNEME_DEVICE unsigned block_in_grid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+MNEME_DEVICE unsigned blocks_in_grid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+MNEME_DEVICE constexpr unsigned threads_in_wave() { return 32; }
+MNEME_DEVICE void add(unsigned long long* to, unsigned long long value) {
+  __nvvm_atom_add_gen_ll((long long*)to, (long long)value);
+}
+MNEME_DEVICE void lower(unsigned long long* to, unsigned long long value) { __nvvm_atom_min_gen_ull(to, value); }
+MNEME_DEVICE unsigned from_lane(unsigned value, int distance) {
+  return (unsigned)__nvvm_shfl_sync_down_i32(0xffffffffu, (int)value, distance, 31);
+}
+MNEME_DEVICE void wait_for_block() { __syncthreads(); }
+
+#endif
+
+MNEME_DEVICE unsigned long long from_lane(unsigned long long value, int distance) {
+  unsigned low = from_lane((unsigned)value, distance);
+  unsigned high = from_lane((unsigned)(value >> 32), distance);
+  return (unsigned long long)high << 32 | low;
+}
+MNEME_DEVICE double from_lane(double value, int distance) {
+  return __builtin_bit_cast(double, from_lane(__builtin_bit_cast(unsigned long long, value), distance));
+}
+// Adds what all threads of the wave bring; every thread of the wave calls it.
+MNEME_DEVICE void add_from_wave(unsigned long long* to, unsigned long long value) {
+  for (int distance = threads_in_wave() / 2; distance > 0; distance /= 2) value += from_lane(value, distance);
+  if (thread_in_block() % threads_in_wave() == 0) add(to, value);
+}
