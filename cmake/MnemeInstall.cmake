@@ -45,3 +45,7 @@ endif()
 get_property(gpu_tests GLOBAL PROPERTY MNEME_GPU_TESTS)
 list(JOIN gpu_tests "\n" gpu_tests)
 file(WRITE ${CMAKE_BINARY_DIR}/gpu-tests.txt "${gpu_tests}\n")
+# Those that need an AMD GPU, likewise.
+get_property(hip_gpu_tests GLOBAL PROPERTY MNEME_HIP_GPU_TESTS)
+list(JOIN hip_gpu_tests "\n" hip_gpu_tests)
+file(WRITE ${CMAKE_BINARY_DIR}/hip-gpu-tests.txt "${hip_gpu_tests}\n")

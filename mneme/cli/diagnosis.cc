@@ -96,6 +96,7 @@ std::vector<Finding> diagnose(WantedDevice wanted) {
   const auto append = [&](std::vector<Finding> some) { std::move(some.begin(), some.end(), std::back_inserter(all)); };
   append(diagnose_system());
   append(diagnose_gpu(wanted == WantedDevice::cuda ? Health::broken : Health::absent));
+  append(diagnose_amd_gpu());
   append(diagnose_tools());
   append(diagnose_python());
   return all;

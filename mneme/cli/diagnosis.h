@@ -34,6 +34,7 @@ std::vector<Finding> diagnose(WantedDevice wanted);
 std::vector<Finding> diagnose_installation();
 std::vector<Finding> diagnose_system();
 std::vector<Finding> diagnose_gpu(Health absent_gpu);
+std::vector<Finding> diagnose_amd_gpu();  // empty where Mneme was built without HIP
 std::vector<Finding> diagnose_tools();
 std::vector<Finding> diagnose_python();
 

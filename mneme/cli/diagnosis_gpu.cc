@@ -1,4 +1,4 @@
-// The part of a diagnosis that is about NVIDIA's driver, devices and timing.
+// The part of a diagnosis that is about GPUs: their drivers, devices and timing.
 #include <fmt/format.h>
 #include <grp.h>
 #include <sys/stat.h>
@@ -7,6 +7,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/cli/diagnosis.h"
 #include "mneme/cli/guarded_end.h"
+#include "mneme/device/backend.h"
 #include "mneme/device/cuda/cupti.h"
 #include "mneme/device/cuda/driver.h"
 #include "mneme/device/device.h"
@@ -18,6 +19,8 @@ namespace mneme::cli {
 namespace {
 
 constexpr char kDriver[] = "NVIDIA driver", kGpu[] = "GPU", kTiming[] = "CUPTI";
+constexpr char kAmdDriver[] = "AMD driver", kAmdGpu[] = "AMD GPU";
+constexpr char kGetAmdDriver[] = "AMD's instructions for ROCm; a container is started with --device /dev/kfd --device /dev/dri";
 constexpr char kControl[] = "/dev/nvidiactl";
 constexpr char kGetDriver[] =
     "apt-get install nvidia-driver (Debian), or NVIDIA's own; a container is started with --gpus all (NVIDIA Container Toolkit)";
@@ -92,6 +95,33 @@ std::vector<Finding> look(Health absent_gpu) {
   return findings;
 }
 
+// Opens what there is of AMD's; where there is no driver nothing of ROCm's is loaded.
+std::vector<Finding> look_for_amd() {
+  ActivityScope opening(Activity::loading);
+  const Backend& hip = backend_of(DeviceKind::hip);
+  if (const Status found = hip.find(); !found.ok()) return {{kAmdDriver, Health::absent, found.message(), kGetAmdDriver}};
+  const auto count = hip.count();
+  if (!count.ok() || *count == 0) {
+    const std::string why = count.ok() ? "HIP's runtime has no device" : count.status().message();
+    return {{kAmdGpu, Health::absent, why, "rocminfo tells more; the user has to be in the groups render and video"}};
+  }
+  std::vector<Finding> findings;
+  for (int ordinal = 0; ordinal < *count; ++ordinal) {
+    const auto device = hip.open(ordinal);
+    if (!device.ok()) {
+      findings.push_back({kAmdGpu, Health::broken, fmt::format("{}: {}", ordinal, device.status().message()), "rocminfo"});
+      continue;
+    }
+    const DeviceProperties& p = (*device)->properties();
+    const bool reserves = p.allocation_granularity.count != 0;
+    findings.push_back({kAmdGpu, reserves ? Health::good : Health::broken,
+                        fmt::format("{}: {}, {}, {}{}", ordinal, p.name, p.architecture, p.total_memory,
+                                    reserves ? "" : "; without virtual memory management, so that nothing is replayed on it"),
+                        reserves ? "" : "install ROCm 6 or newer"});
+  }
+  return findings;
+}
+
 std::string encode(const std::vector<Finding>& findings) {
   nlohmann::json json = nlohmann::json::array();
   for (const Finding& f : findings) json.push_back({f.what, static_cast<int>(f.health), f.detail, f.remedy});
@@ -105,6 +135,14 @@ std::vector<Finding> decode(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<Finding> diagnose_amd_gpu() {
+  if (backend_of(DeviceKind::hip).kind != DeviceKind::hip) return {};
+  auto end = run_guarded(kLimits, [] { return encode(look_for_amd()); });
+  if (end.ok() && end->how == GuardedEnd::How::finished) return decode(end->reply);
+  const Status why = end.ok() ? explain(*end) : end.status();
+  return {{kAmdDriver, Health::broken, why.message(), "rocminfo; where it hangs too, the machine's driver is to be restarted"}};
+}
 
 std::vector<Finding> diagnose_gpu(Health absent_gpu) {
   auto end = run_guarded(kLimits, [&] { return encode(look(absent_gpu)); });

@@ -87,6 +87,17 @@ TEST_F(Diagnosis, AGpuThatIsNotThereIsBrokenOnlyWhereOneIsWanted) {
   EXPECT_FALSE(is_sound(diagnose_gpu(Health::broken)));
 }
 
+TEST_F(Diagnosis, AnAmdGpuThatIsNotThereIsToldAndNotMissed) {
+  if (std::filesystem::exists("/dev/kfd")) GTEST_SKIP() << "there is AMD's driver";
+  const std::vector<Finding> findings = diagnose_amd_gpu();
+  EXPECT_TRUE(is_sound(findings));
+  if (findings.empty()) GTEST_SKIP() << "built without HIP";
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].what, "AMD driver");
+  EXPECT_EQ(findings[0].health, Health::absent);
+  EXPECT_THAT(findings[0].detail, HasSubstr("there is no /dev/kfd"));
+}
+
 TEST_F(Diagnosis, APythonPackageThatIsNotThereIsToldHowToGet) {
   const Variable path("PATH", folder_.string());
   const std::vector<Finding> findings = diagnose_python();

@@ -38,7 +38,7 @@ class ExportCommand : public Command {
            "the memory as plain files, and a Makefile with opt, llc and ptxas")
         ->excludes(program);
     app.add_flag("--whole", whole_, "with --program or --source: keep memory that the kernel neither reads nor writes");
-    device_.declare(app, "what the program runs on; auto: the first of cuda and cpu that is there");
+    device_.declare(app, "what the program runs on; auto: the first that is there");
     configuration_.declare(app, ConfigurationUse::one_run);
     guard_.declare(app);
     app.footer(

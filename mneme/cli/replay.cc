@@ -33,7 +33,7 @@ class ReplayCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     recorded_.declare(app, &configuration_);
-    device_.declare(app, "auto: the first of cuda and cpu that is there");
+    device_.declare(app, "auto: the first that is there");
     compile_only_.declare(app);
     app.add_flag("--json", json_, "JSON also where standard output is a terminal");
     configuration_.declare(app);

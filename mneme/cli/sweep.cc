@@ -59,7 +59,7 @@ class SweepCommand : public Command {
   void add_options(CLI::App& app) override {
     recorded_.make_optional();
     recorded_.declare(app, &configuration_);
-    device_.declare(app, "auto: the first of cuda and cpu that is there");
+    device_.declare(app, "auto: the first that is there");
     compile_only_.declare(app);
     app.add_option("--devices", devices_, "which GPUs, as 0,1 (default: all)")
         ->delimiter(',')

@@ -24,7 +24,7 @@ class TrimCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     recorded_.declare(app);
-    device_.declare(app, "the device that the launches run on; auto: the first of cuda and cpu that is there");
+    device_.declare(app, "the device that the launches run on; auto: the first that is there");
     app.add_flag("--dry-run", dry_run_, "find what can be dropped, and change nothing");
     guard_.declare(app);
     app.footer(

@@ -7,14 +7,14 @@
 namespace mneme {
 namespace {
 
-// Code is made for AMD GPUs, and nothing runs there yet: that kind alone has no device.
+// A build without HIP has no device of AMD's, and makes code for them all the same: LLVM is all that takes.
 TEST(CompilerBackends, AreOfKindsThatUsersHave) {
   for (const CompilerBackend& compiler : compiler_backends()) {
     EXPECT_TRUE(compiler.architecture && compiler.create && compiler.check_options && compiler.runs_on)
         << compiler.architecture_prefix;
     EXPECT_EQ(find_compiler_backend(compiler.kind), &compiler);
     const Backend& device = backend_of(compiler.kind);
-    EXPECT_EQ(device.kind == compiler.kind, compiler.kind != DeviceKind::hip) << compiler.architecture_prefix;
+    EXPECT_TRUE(device.kind == compiler.kind || compiler.kind == DeviceKind::hip) << compiler.architecture_prefix;
     if (device.kind == compiler.kind) EXPECT_EQ(device.audience, Audience::users) << device.name;
   }
 }

@@ -64,7 +64,7 @@ struct Backend {
 std::span<const Backend> backends();
 // The row of a kind. To ask for a kind that has no row is a defect of the caller, who gets the fake device's row.
 const Backend& backend_of(DeviceKind kind);
-// The names that users may give, in the order of the table: "cuda", "cpu".
+// The names that users may give, in the order of the table: "cuda", "hip", "cpu".
 std::vector<std::string> user_device_names();
 
 // What "auto" accepts as a proof that devices of a kind can be used.

@@ -10,6 +10,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
+// A build without HIP has no row of it.
+#ifdef MNEME_HIP
+constexpr bool kHasHip = true;
+#else
+constexpr bool kHasHip = false;
+#endif
+
 TEST(Backends, EachHasARowWithAllThatIsAsked) {
   std::vector<DeviceKind> kinds;
   for (const Backend& backend : backends()) {
@@ -20,7 +27,9 @@ TEST(Backends, EachHasARowWithAllThatIsAsked) {
     EXPECT_TRUE(backend.find().ok() || !backend.missing.empty()) << backend.name;
     EXPECT_EQ(&backend_of(backend.kind), &backend);
   }
-  EXPECT_THAT(kinds, ElementsAre(DeviceKind::cuda, DeviceKind::cpu, DeviceKind::fake));
+  std::vector<DeviceKind> expected = {DeviceKind::cuda, DeviceKind::cpu, DeviceKind::fake};
+  if (kHasHip) expected.insert(expected.begin() + 1, DeviceKind::hip);
+  EXPECT_EQ(kinds, expected);
 }
 
 // What others do by it: which clock times a program's launches, what knobs there are without an open device, what `mneme run`
@@ -39,13 +48,29 @@ TEST(Backends, EachSaysWhatItIs) {
   EXPECT_NE(cpu.order_blocks, nullptr);
 }
 
+TEST(Backends, AnAmdGpuIsHardwareOfItsOwn) {
+  if (!kHasHip) GTEST_SKIP() << "built without HIP";
+  const Backend& hip = backend_of(DeviceKind::hip);
+  EXPECT_EQ(hip.kind, DeviceKind::hip);
+  EXPECT_EQ(hip.audience, Audience::users);
+  EXPECT_EQ(hip.launch_return, LaunchReturn::when_queued);
+  EXPECT_EQ(hip.hardware, Hardware::own);
+  EXPECT_EQ(hip.interposer, "");
+  EXPECT_EQ(hip.order_blocks, nullptr);
+  // Where there is no driver nothing of ROCm's is loaded, for "auto" asks every time.
+  if (hip.find().ok()) GTEST_SKIP() << "there is an AMD GPU here";
+  EXPECT_EQ(hip.count().status().code(), Code::unavailable);
+  EXPECT_EQ(hip.open(0).status().code(), Code::unavailable);
+}
+
 TEST(Backends, NamesAreParsedBack) {
   for (const Backend& backend : backends()) {
     EXPECT_EQ(*parse_device_kind(backend.name), backend.kind);
     EXPECT_EQ(to_string(backend.kind), backend.name);
   }
-  EXPECT_EQ(parse_device_kind("gpu").status().to_string(),
-            "invalid_argument: 'gpu' is no kind of device: the kinds are cuda, cpu and fake");
+  EXPECT_EQ(
+      parse_device_kind("gpu").status().to_string(),
+      fmt::format("invalid_argument: 'gpu' is no kind of device: the kinds are cuda,{} cpu and fake", kHasHip ? " hip," : ""));
 }
 
 TEST(Backends, OpenByKind) {
@@ -62,7 +87,10 @@ TEST(Backends, OpenByKind) {
 
 TEST(Backends, TheFakeDeviceIsForTestsAlone) {
   EXPECT_EQ(backend_of(DeviceKind::fake).audience, Audience::tests);
-  EXPECT_THAT(user_device_names(), ElementsAre("cuda", "cpu"));
+  if (kHasHip)
+    EXPECT_THAT(user_device_names(), ElementsAre("cuda", "hip", "cpu"));
+  else
+    EXPECT_THAT(user_device_names(), ElementsAre("cuda", "cpu"));
 }
 
 // "auto" over a table of two kinds whose calls answer as they are told.

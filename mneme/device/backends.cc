@@ -4,6 +4,9 @@
 #include "mneme/device/cuda/cuda_device.h"
 #include "mneme/device/cuda/shown_devices.h"
 #include "mneme/device/fake/fake_device.h"
+#ifdef MNEME_HIP
+#include "mneme/device/hip/hip_device.h"
+#endif
 
 namespace mneme {
 namespace {
@@ -26,6 +29,20 @@ constexpr Backend kBackends[] = {
      .count = [] { return cuda::count_devices(); },
      .open = cuda::open_device,
      .order_blocks = nullptr},
+#ifdef MNEME_HIP
+    {.kind = DeviceKind::hip,
+     .name = "hip",
+     .title = "HIP device",
+     .missing = "no AMD driver",
+     .audience = Audience::users,
+     .hardware = Hardware::own,
+     .launch_return = LaunchReturn::when_queued,
+     .interposer = "",
+     .find = [] { return hip::find_driver(); },
+     .count = [] { return hip::count_devices(); },
+     .open = hip::open_device,
+     .order_blocks = nullptr},
+#endif
     {.kind = DeviceKind::cpu,
      .name = "cpu",
      .title = "CPU device",

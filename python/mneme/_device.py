@@ -11,6 +11,12 @@ def compiles_only(device: str | None) -> bool:
     return isinstance(device, str) and device.startswith("compile:") and device != "compile:"
 
 
+def devices_in_words() -> str:
+    """What a device's name may be, for messages. Which kinds there are depends on the build."""
+    first, *others = _native.device_kinds()
+    return ", ".join([f'"{first}", "{first}:1" and so on', *(f'"{other}"' for other in others)]) + " or None"
+
+
 def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
     """The kind, and the number where one is named, of a device as users write it.
 
@@ -22,9 +28,6 @@ def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
     if compiles_only(device):
         return device, None
     kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    kinds = _native.device_kinds()
-    if kind not in kinds or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
-        first, *others = kinds
-        named = ", ".join([f'"{first}", "{first}:1" and so on', *(f'"{other}"' for other in others)])
-        raise InvalidArgumentError(f"{what}: 'device' is {named} or None, not {device!r}")
+    if kind not in _native.device_kinds() or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
+        raise InvalidArgumentError(f"{what}: 'device' is {devices_in_words()}, not {device!r}")
     return kind, int(number) if colon else None

@@ -20,6 +20,7 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme._device import devices_in_words
 from mneme.errors import ClosedError, IncompatibleError, InvalidArgumentError, MnemeError, UnavailableError
 from mneme.executor import _devices, _number, _seconds, _Told, _Work
 from mneme.progress import Bar
@@ -447,7 +448,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         )
         for given in ("both", 1.0, [], [1, 2], [0], [-1.0], [float("inf")], ["1"])
     ),
-    ({"device": "gpu"}, '\'device\' is "cuda", "cuda:1" and so on, "cpu" or None, not \'gpu\''),
+    ({"device": "gpu"}, f"'device' is {devices_in_words()}, not 'gpu'"),
     ({"device": "cpu:1"}, "there is no cpu device 1: this machine has 1"),
     ({"devices": [0, 1]}, "there is no cpu device 1: this machine has 1"),
     ({"devices": [0, 0]}, "'devices' must be \"all\" or a list of different numbers, not [0, 0]"),

@@ -1,5 +1,7 @@
 #include "mneme/cli/options/device_option.h"
 
+#include <utility>
+
 #include "mneme/base/activity.h"
 #include "mneme/base/log.h"
 #include "mneme/compile/backend.h"
@@ -10,12 +12,15 @@ namespace {
 
 constexpr char kAutomatic[] = "auto";
 
-// That nothing for a GPU is installed is usual, and said in three words; anything else is to be known.
-void tell(const PassedOver& passed, DeviceKind taken) {
-  const std::string& reason = passed.reason.message();
-  const std::string_view why = passed.missing ? backend_of(passed.kind).missing : reason;
-  log::info("{}: running on the {}", why, backend_of(taken).title);
-  if (passed.missing) log::debug("{}", reason);
+// That nothing for a GPU is installed is usual, and said in three words, of the first kind alone; anything else is to be known.
+void tell(const std::vector<PassedOver>& passed, DeviceKind taken) {
+  bool told = false;
+  for (const PassedOver& one : passed) {
+    const std::string& reason = one.reason.message();
+    const std::string_view why = one.missing ? backend_of(one.kind).missing : reason;
+    if (!one.missing || !std::exchange(told, true)) log::info("{}: running on the {}", why, backend_of(taken).title);
+    if (one.missing) log::debug("{}", reason);
+  }
 }
 
 }  // namespace
@@ -58,7 +63,7 @@ Result<DeviceKind> DeviceOption::kind_for_program(std::string_view runtime) cons
     return kind;
   }
   MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::shown, backends(), runtime));
-  for (const PassedOver& passed : chosen.passed) tell(passed, chosen.kind);
+  tell(chosen.passed, chosen.kind);
   return chosen.kind;
 }
 

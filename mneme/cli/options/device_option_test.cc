@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mneme/device/backend.h"
+
 namespace mneme::cli {
 namespace {
 
@@ -42,7 +44,7 @@ TEST(DeviceOption, OffersTheKindsThatAreForUsers) {
   CLI::App app;
   DeviceOption option;
   option.declare(app, "where");
-  EXPECT_THAT(app.help(), HasSubstr("{auto,cuda,cpu}"));
+  EXPECT_THAT(app.help(), HasSubstr(fmt::format("{{auto,{}}}", fmt::join(user_device_names(), ","))));
   EXPECT_THROW(app.parse("--device fake"), CLI::ValidationError);
 }
 

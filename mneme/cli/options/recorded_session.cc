@@ -8,7 +8,7 @@ namespace mneme::cli {
 
 void RecordedSessionOptions::declare(CLI::App& app, ConfigurationOptions& configuration) {
   recorded_.declare(app, &configuration);
-  device_.declare(app, "auto: the first of cuda and cpu that is there");
+  device_.declare(app, "auto: the first that is there");
   app.add_option("--dtype", types_,
                  "what a buffer holds, as 'BUFFER:TYPE', where the recorded code does not tell; may be repeated")
       ->allow_extra_args(false)

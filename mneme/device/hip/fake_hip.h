@@ -1,0 +1,54 @@
+// A HIP runtime for tests: a shared library with the functions of driver.h. It has one device, or as many as it is told, whose
+// memory is host memory.
+//
+// It refuses what the real runtime refuses (a wrong granularity, unmapping a part of a mapping, packed parameters for a
+// cooperative launch), and runs Mneme's own memory kernels. Of any other kernel it only notes the launch; one named "trap" makes
+// every later call fail.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mneme/device/hip/hip_types.h"
+
+namespace mneme::hip {
+
+struct FakeLaunch {
+  std::string kernel;
+  unsigned grid[3] = {}, block[3] = {};
+  unsigned shared_bytes = 0;
+  bool cooperative = false;
+  std::vector<std::byte> parameters;  // packed
+};
+
+struct FakeHipState {
+  // Makes the next call of `fail_function` (after `fail_after` good ones) return `fail_error`.
+  std::string fail_function;
+  int fail_after = 0;
+  Error fail_error = 0;
+  Error fault = 0;  // every call, from then on, after a trap
+
+  std::vector<std::string> calls;  // in their order, but those that only ask which device is current
+  int devices = 1;
+  std::string architecture = "gfx90a:sramecc+:xnack-";
+  std::string name = "Fake AMD GPU";
+  std::map<Attribute, int> attributes;  // of the device, where they are not as usual
+  uint64_t granularity = 4096;
+  bool mapped_at_start = false;  // whether watched_address was mapped when hipInit was called
+  uint64_t watched_address = 0;
+  std::vector<std::pair<size_t, size_t>> parameters = {{0, 8}, {8, 4}};  // offset and size of each, of every kernel
+  uint64_t host_offset = 0;                                              // between a registered page's two addresses
+  bool late_copies = false;  // between host and device: done no sooner than they are waited for
+
+  FakeLaunch last_launch;
+  std::vector<std::vector<std::byte>> images;  // that were loaded: their first bytes
+  int modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0, memory_handles = 0;
+  int current = 0;  // the device of the thread that asked or set last
+};
+
+// Exported by the library as "mneme_fake_hip_state". Reset by assigning a fresh value.
+using FakeHipStateFunction = FakeHipState* (*)();
+
+}  // namespace mneme::hip

@@ -1,0 +1,139 @@
+#include "mneme/device/hip/hip_device.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "mneme/device/gpu/gpu_device.h"
+#include "mneme/device/hip/code_objects.h"
+#include "mneme/device/hip/hip_api.h"
+#include "mneme/device/hip/hip_module.h"
+#include "mneme/device/hip/launch_clock.h"
+
+namespace mneme::hip {
+namespace {
+
+class HipDevice final : public gpu::GpuDevice {
+ public:
+  HipDevice(std::unique_ptr<gpu::Context> context, const DeviceProperties& properties)
+      : GpuDevice(std::move(context), properties, kernel_loader(properties.architecture), std::make_unique<HipLaunchClock>()) {}
+
+ private:
+  Result<std::unique_ptr<gpu::GpuModule>> load_module(const CodeImage& image) override {
+    MNEME_ASSIGN(std::unique_ptr<gpu::GpuModule> module, HipModule::load(context(), image.bytes));
+    return module;
+  }
+};
+
+Result<int> attribute_of(const gpu::Context& context, Attribute attribute, const char* name) {
+  int value = 0;
+  MNEME_TRY(context.check(driver_of(context).hipDeviceGetAttribute(&value, attribute, context.device()),
+                          "hipDeviceGetAttribute({})", name));
+  return value;
+}
+
+// Zero where the device, or the runtime, has no virtual memory management. ROCm 5.2 does not know the attribute.
+Result<Bytes> granularity_of(const gpu::Context& context) {
+  const Driver& driver = driver_of(context);
+  int supported = 0;
+  const Error known = driver.hipDeviceGetAttribute(&supported, Attribute::virtual_memory_management, context.device());
+  if (known == kInvalidValue || known == kNotSupported || (known == gpu::kSuccess && supported == 0)) return Bytes(0);
+  MNEME_TRY(context.check(known, "hipDeviceGetAttribute(hipDeviceAttributeVirtualMemoryManagementSupported)"));
+  AllocationProperties properties;
+  properties.location.device = context.device();
+  size_t granularity = 0;
+  MNEME_TRY(context.check(driver.hipMemGetAllocationGranularity(&granularity, &properties, kMinimumGranularity),
+                          "hipMemGetAllocationGranularity(hipMemAllocationGranularityMinimum)"));
+  // Places in the reserved range are pages of the host, whatever smaller granules the runtime has.
+  return Bytes(std::max<uint64_t>(granularity, kHostPage.count));
+}
+
+// "gfx90a:sramecc+:xnack-".
+Result<std::string> architecture_of(const gpu::Context& context) {
+  const Driver& driver = driver_of(context);
+  const PropertiesLayout& layout = driver.properties_layout;
+  // Room for what a later runtime may write behind what is known.
+  std::vector<char> properties(layout.size + 4096);
+  MNEME_TRY(context.check(driver.properties(properties.data(), context.device()), "{}({})", layout.function, context.device()));
+  const char* name = properties.data() + layout.architecture;
+  std::string architecture(name, strnlen(name, kNameSize));
+  if (architecture.starts_with("gfx")) return architecture;
+  return error(Code::unsupported,
+               "{}({}): '{}' is no architecture of AMD's: HIP programs of this runtime are for another platform", layout.function,
+               context.device(), architecture);
+}
+
+Result<DeviceProperties> properties_of(const gpu::Context& context) {
+  const Driver& driver = driver_of(context);
+  DeviceProperties properties;
+  properties.kind = DeviceKind::hip;
+  MNEME_ASSIGN(properties.architecture, architecture_of(context));
+  std::array<char, kNameSize> name{};
+  MNEME_TRY(context.check(driver.hipDeviceGetName(name.data(), static_cast<int>(name.size() - 1), context.device()),
+                          "hipDeviceGetName({})", context.device()));
+  // Some runtimes have no name for a GPU.
+  properties.name = name[0] != '\0' ? name.data() : "AMD GPU";
+  size_t memory = 0;
+  MNEME_TRY(context.check(driver.hipDeviceTotalMem(&memory, context.device()), "hipDeviceTotalMem({})", context.device()));
+  properties.total_memory = Bytes(memory);
+  std::array<char, 32> address{};
+  MNEME_TRY(context.check(driver.hipDeviceGetPCIBusId(address.data(), static_cast<int>(address.size() - 1), context.device()),
+                          "hipDeviceGetPCIBusId({})", context.device()));
+  properties.hardware_id = address.data();
+
+#define MNEME_HIP_ATTRIBUTE(variable, attribute) \
+  MNEME_ASSIGN(const int variable, attribute_of(context, Attribute::attribute, #attribute))
+  MNEME_HIP_ATTRIBUTE(warp_size, warp_size);
+  MNEME_HIP_ATTRIBUTE(multiprocessors, multiprocessors);
+  MNEME_HIP_ATTRIBUTE(threads, max_threads_per_block);
+  MNEME_HIP_ATTRIBUTE(block_x, max_block_x);
+  MNEME_HIP_ATTRIBUTE(block_y, max_block_y);
+  MNEME_HIP_ATTRIBUTE(block_z, max_block_z);
+  MNEME_HIP_ATTRIBUTE(grid_x, max_grid_x);
+  MNEME_HIP_ATTRIBUTE(grid_y, max_grid_y);
+  MNEME_HIP_ATTRIBUTE(grid_z, max_grid_z);
+  MNEME_HIP_ATTRIBUTE(shared, shared_memory_per_block);
+  MNEME_HIP_ATTRIBUTE(l2_cache, l2_cache);
+  MNEME_HIP_ATTRIBUTE(resident_threads, max_threads_per_multiprocessor);
+#undef MNEME_HIP_ATTRIBUTE
+  auto dim3 = [](int x, int y, int z) {
+    return Dim3{static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
+  };
+  properties.warp_size = static_cast<uint32_t>(warp_size);
+  properties.multiprocessors = static_cast<uint32_t>(multiprocessors);
+  properties.max_threads_per_block = static_cast<uint32_t>(threads);
+  properties.max_block = dim3(block_x, block_y, block_z);
+  properties.max_grid = dim3(grid_x, grid_y, grid_z);
+  properties.max_shared_memory_per_block = Bytes(static_cast<uint64_t>(shared));
+  properties.l2_cache = Bytes(static_cast<uint64_t>(std::max(l2_cache, 0)));
+  properties.max_threads_per_multiprocessor = static_cast<uint32_t>(resident_threads);
+  MNEME_ASSIGN(properties.allocation_granularity, granularity_of(context));
+  properties.reservation_granularity = properties.allocation_granularity;
+  return properties;
+}
+
+}  // namespace
+
+Result<int> count_devices(std::span<const std::string> libraries) {
+  MNEME_ASSIGN(const Driver* driver, open_driver(libraries));
+  return gpu::count_devices(HipApi(*driver));
+}
+
+Result<int> count_devices() {
+  MNEME_TRY(find_driver());
+  return count_devices(runtime_libraries());
+}
+
+Result<std::unique_ptr<Device>> open_device(int ordinal) {
+  MNEME_TRY(find_driver());
+  return open_device(ordinal, runtime_libraries());
+}
+
+Result<std::unique_ptr<Device>> open_device(int ordinal, std::span<const std::string> libraries) {
+  MNEME_ASSIGN(const Driver* driver, open_driver(libraries));
+  MNEME_ASSIGN(std::unique_ptr<gpu::Context> context, gpu::Context::open(std::make_unique<HipApi>(*driver), ordinal));
+  MNEME_ASSIGN(DeviceProperties properties, properties_of(*context));
+  return std::unique_ptr<Device>(new HipDevice(std::move(context), properties));
+}
+
+}  // namespace mneme::hip

@@ -1,0 +1,14 @@
+// The clock of launches on an AMD GPU: HIP's events.
+#pragma once
+
+#include "mneme/device/gpu/launch_clock.h"
+
+namespace mneme::hip {
+
+// MNEME_CLOCK may be rocprofiler, which is refused, or event.
+class HipLaunchClock final : public gpu::LazyLaunchClock {
+ private:
+  Result<gpu::LaunchClock> choose() override;
+};
+
+}  // namespace mneme::hip
