@@ -50,12 +50,15 @@ class GpuModule : public Module {
   Result<GpuKernel*> gpu_kernel(const std::string& name);
 
  protected:
-  GpuModule(const Context& context, ModuleHandle handle) : context_(context), handle_(handle) {}
+  // `image` is kept until the module has been unloaded, for drivers that read it as long as that.
+  GpuModule(const Context& context, ModuleHandle handle, ByteVector image = {})
+      : context_(context), handle_(handle), image_(std::move(image)) {}
   virtual std::unique_ptr<GpuKernel> make_kernel(FunctionHandle function, const std::string& name) const;
   const Context& context_;
 
  private:
   ModuleHandle handle_;
+  ByteVector image_;
   std::map<std::string, std::unique_ptr<GpuKernel>> kernels_;
 };
 

@@ -308,13 +308,13 @@ Status GpuStream::hash_some(std::span<uint64_t> hashes, std::span<const MemoryRa
                                 ranges.size() == 1 ? "" : fmt::format(" and {} more ranges", ranges.size() - 1)));
 }
 
-// The bus's copy engine takes long ranges; of many short ones it would be busy with beginning each. The driver has taken a copy
-// of the list when the call returns, since it is not pinned.
+// The bus's copy engine takes long ranges; of many short ones it would be busy with beginning each.
 Status GpuStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   const Api& api = context_.api();
   std::byte* at = to.data();
+  std::vector<ListedCopy> list;  // which may be read until the stream has been waited for
   if (to.size() / from.size() >= kLongRange) {
     for (const MemoryRange& range : from) {
       MNEME_TRY(context_.check_call(api.copy_to_host(at, range.address.address, range.size.count, handle_),
@@ -323,7 +323,6 @@ Status GpuStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> f
     }
   } else {
     MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
-    std::vector<ListedCopy> list;
     for (const MemoryRange& range : from)
       for (Bytes done; done < range.size; done += kGatheredPiece) {
         const Bytes size = std::min(kGatheredPiece, range.size - done);

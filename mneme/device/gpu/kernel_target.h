@@ -4,11 +4,13 @@
 // Only included where kernels are compiled for a GPU; memory_kernels_host.h has the same for the host.
 #pragma once
 
-#define MNEME_KERNEL extern "C" __attribute__((global))
 #define MNEME_DEVICE static __attribute__((device)) inline __attribute__((always_inline))
 #define MNEME_MEMBER __attribute__((device)) inline __attribute__((always_inline))
 
 #if defined(__AMDGCN__)
+
+// Blocks have 256 threads (LazyMemoryKernels::kThreads): for the 1024 that there may be else, registers would be spilled.
+#define MNEME_KERNEL extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 256)))
 
 MNEME_DEVICE unsigned thread_in_block() { return __builtin_amdgcn_workitem_id_x(); }
 MNEME_DEVICE unsigned threads_in_block() { return __builtin_amdgcn_workgroup_size_x(); }
@@ -33,6 +35,8 @@ MNEME_DEVICE void wait_for_block() {
 }
 
 #else
+
+#define MNEME_KERNEL extern "C" __attribute__((global))
 
 MNEME_DEVICE unsigned thread_in_block() { return __nvvm_read_ptx_sreg_tid_x(); }
 MNEME_DEVICE unsigned threads_in_block() { return __nvvm_read_ptx_sreg_ntid_x(); }

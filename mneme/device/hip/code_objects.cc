@@ -50,8 +50,8 @@ Result<ByteVector> kernel_code_object(gpu::KernelSource source, std::string_view
 gpu::LoadKernels kernel_loader(const std::string& architecture) {
   return [architecture](const gpu::Context& context, gpu::KernelSource source,
                         std::initializer_list<std::string_view>) -> Result<std::unique_ptr<gpu::GpuModule>> {
-    MNEME_ASSIGN(const ByteVector image, kernel_code_object(source, architecture));
-    MNEME_ASSIGN(std::unique_ptr<gpu::GpuModule> module, HipModule::load(context, image));
+    MNEME_ASSIGN(ByteVector image, kernel_code_object(source, architecture));
+    MNEME_ASSIGN(std::unique_ptr<gpu::GpuModule> module, HipModule::load(context, std::move(image)));
     return module;
   };
 }

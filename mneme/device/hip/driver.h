@@ -16,7 +16,6 @@ namespace mneme::hip {
 // name, and parameters.
 #define MNEME_HIP_FUNCTIONS(X)                                                                                            \
   X(hipInit, unsigned flags)                                                                                              \
-  X(hipRuntimeGetVersion, int* version)                                                                                   \
   X(hipGetDeviceCount, int* count)                                                                                        \
   X(hipDeviceGet, int* device, int ordinal)                                                                               \
   X(hipDeviceGetName, char* name, int size, int device)                                                                   \

@@ -136,11 +136,6 @@ Error hipInit(unsigned) {
   if (state.watched_address != 0) state.mapped_at_start = is_mapped(state.watched_address);
   return 0;
 }
-Error hipRuntimeGetVersion(int* version) {
-  ENTER();
-  *version = 60300000;
-  return 0;
-}
 Error hipGetDeviceCount(int* count) {
   ENTER();
   *count = state.devices;

@@ -15,7 +15,7 @@ bool starts_with(ByteSpan image, std::string_view magic) {
 
 }  // namespace
 
-Result<std::unique_ptr<HipModule>> HipModule::load(const gpu::Context& context, ByteSpan image) {
+Result<std::unique_ptr<HipModule>> HipModule::load(const gpu::Context& context, ByteVector image) {
   const bool bundle = starts_with(image, kBundleMagic) || starts_with(image, kCompressedMagic);
   if (!bundle && !gpu::is_elf(image))
     return error(Code::incompatible, "loading a code image: {} bytes that are neither a code object nor a bundle of them",
@@ -26,7 +26,7 @@ Result<std::unique_ptr<HipModule>> HipModule::load(const gpu::Context& context, 
   ModuleHandle handle = nullptr;
   MNEME_TRY(context.check(driver_of(context).hipModuleLoadData(&handle, image.data()), "hipModuleLoadData({} of {} bytes)",
                           bundle ? "a bundle" : "a code object", image.size()));
-  return std::unique_ptr<HipModule>(new HipModule(context, reinterpret_cast<gpu::ModuleHandle>(handle)));
+  return std::unique_ptr<HipModule>(new HipModule(context, reinterpret_cast<gpu::ModuleHandle>(handle), std::move(image)));
 }
 
 }  // namespace mneme::hip

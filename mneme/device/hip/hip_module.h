@@ -10,8 +10,8 @@ namespace mneme::hip {
 class HipModule final : public gpu::GpuModule {
  public:
   // Loads a code object, or a bundle of them as clang makes it. incompatible: this device does not load the image. corrupt: a
-  // code object that is cut short.
-  static Result<std::unique_ptr<HipModule>> load(const gpu::Context& context, ByteSpan image);
+  // code object that is cut short. The runtime reads the image as long as the module is loaded.
+  static Result<std::unique_ptr<HipModule>> load(const gpu::Context& context, ByteVector image);
 
  private:
   using GpuModule::GpuModule;

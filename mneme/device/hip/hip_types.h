@@ -28,7 +28,6 @@ using FunctionHandle = struct ihipFunction*;
 using MemoryHandle = struct ihipMemory*;
 
 enum class Attribute : int {
-  cooperative_launch = 10,
   l2_cache = 19,
   max_block_x = 26,
   max_block_y = 27,

@@ -46,7 +46,6 @@ TEST(HipTypes, ErrorsHaveTheirNumbers) {
 }
 
 TEST(HipTypes, AttributesHaveTheirNumbers) {
-  EXPECT_NUMBER(Attribute::cooperative_launch, hipDeviceAttributeCooperativeLaunch);
   EXPECT_NUMBER(Attribute::l2_cache, hipDeviceAttributeL2CacheSize);
   EXPECT_NUMBER(Attribute::max_block_x, hipDeviceAttributeMaxBlockDimX);
   EXPECT_NUMBER(Attribute::max_block_y, hipDeviceAttributeMaxBlockDimY);
