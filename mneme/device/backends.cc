@@ -37,6 +37,7 @@ constexpr Backend kBackends[] = {
      .audience = Audience::users,
      .hardware = Hardware::own,
      .launch_return = LaunchReturn::when_queued,
+     .runtime = "HIP",
      .interposer = "",
      .find = [] { return hip::find_driver(); },
      .count = [] { return hip::count_devices(); },
