@@ -115,7 +115,8 @@ Result<bool> ignores_blocks(const Module& module, const std::string& kernel) {
   MNEME_ASSIGN(Module copy, module.clone());
   llvm::Module& llvm = llvm_module(copy);
   const llvm::Function* function = llvm.getFunction(kernel);
-  if (!function || function->isDeclaration()) return error(Code::not_found, "looking for what a kernel knows of blocks: the IR has no kernel '{}'", kernel);
+  if (!function || function->isDeclaration())
+    return error(Code::not_found, "looking for what a kernel knows of blocks: the IR has no kernel '{}'", kernel);
   MNEME_TRY(bring_together(llvm, kWhat));
   MNEME_TRY(name_launch(llvm, kWhat));
   if (llvm::any_of(llvm.globals(), is_shared_memory)) return false;

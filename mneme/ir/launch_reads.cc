@@ -204,7 +204,8 @@ llvm::Value* create_launch_read(llvm::IRBuilderBase& builder, const LaunchReadKi
   const auto* member = llvm::find_if(kImplicitArguments, [&](const MemberRead& one) { return one.kind == kind; });
   llvm::Value* structure = builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_implicitarg_ptr, {});
   llvm::Value* place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), structure, member->offset);
-  llvm::Value* value = builder.CreateAlignedLoad(builder.getIntNTy(static_cast<unsigned>(8 * member->bytes)), place, llvm::Align(2));
+  llvm::Value* value =
+      builder.CreateAlignedLoad(builder.getIntNTy(static_cast<unsigned>(8 * member->bytes)), place, llvm::Align(2));
   return builder.CreateZExt(value, builder.getInt32Ty());
 }
 
