@@ -21,7 +21,7 @@ class ProgramFor {
 
  private:
   ByteVector bundle_;
-  CodeWrapper wrapper_;
+  ImageWrapper wrapper_;
   void* handle_ = nullptr;
 };
 
