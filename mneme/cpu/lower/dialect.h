@@ -27,8 +27,8 @@ struct Dialect {
   void (*complete)(llvm::Module&);
   uint32_t (*launch_bound)(const llvm::Function& kernel);  // most threads of a block; 0 where it has no bound
   uint32_t (*warp_size)(const llvm::Function& kernel);
-  // Of GPUs whose warps run in lockstep: whether the instruction is a barrier of the threads of a block or of a warp. Null: warps do
-  // not run so.
+  // Of GPUs whose warps run in lockstep: whether the instruction is a barrier of the threads of a block or of a warp. Null: warps
+  // do not run so.
   bool (*is_barrier)(const llvm::Instruction&);
   // Called first of the lowering, with kernels as they are. Null: nothing is to be done.
   Status (*begin)(llvm::Module&);
