@@ -28,6 +28,7 @@ class PendingFile {
   }
 
   UnsyncedFile& file() { return *temporary_.file; }
+  const Path& temporary_path() const { return temporary_.path; }
   // To be called once, after the file was synced.
   Status take_place();
 

@@ -1,8 +1,10 @@
 // Recordings that are killed at random moments: every instance that the database lists afterwards is whole.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <random>
 #include <thread>
 
@@ -40,6 +42,58 @@ size_t count_whole_instances(const Path& path) {
     }
   }
   return count;
+}
+
+// Told by a process that is killed.
+struct Told {
+  std::atomic<uint64_t> launched = 0;  // launches that have returned
+  std::atomic<bool> written = false;
+};
+
+Told& told_by_child() {
+  void* shared = ::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return *new (shared) Told();
+}
+
+// Launches so often, and says when all of that is written. Its disk never comes to an end of syncing a file.
+[[noreturn]] void record_on_a_hung_disk(const Path& database, uint64_t launches, Told& told) {
+  RecordingOptions options;
+  options.database = database.string();
+  options.max = ~uint64_t{0};
+  auto hung = faulty_file_system(FileSystem::posix(), [](std::string_view operation, const Path&, uint64_t) {
+    while (operation == "sync") ::pause();
+    return Status();
+  });
+  FakeProgram program(options, [&](Recorder::Environment& environment) { environment.files = hung.get(); });
+  program.goes_on = true;
+  constexpr int kCount = 20'000;
+  int* data = program.allocate<int>(kCount);
+  while (told.launched < launches) {
+    data[told.launched] = -1;
+    program.launch(program.increment, data, kCount);
+    ++told.launched;
+  }
+  program.wait_until_written();
+  told.written = true;
+  for (;;) ::pause();
+}
+
+// However long the disk takes, a launch that is written is not lost: here no file is ever on the disk.
+TEST(Kill, LosesNoLaunchThatIsWritten) {
+  for (const uint64_t launches : {1, 2, 20}) {
+    char pattern[] = "/tmp/mneme-kill-XXXXXX";
+    const Path directory = ::mkdtemp(pattern);
+    Told& told = told_by_child();
+    const pid_t recorder = ::fork();
+    if (recorder == 0) record_on_a_hung_disk(directory, launches, told);
+    for (int waited = 0; !told.written && waited < 6000; ++waited) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(told.written);
+    ::kill(recorder, SIGKILL);
+    int status = 0;
+    ::waitpid(recorder, &status, 0);
+    EXPECT_EQ(count_whole_instances(directory), launches);
+    std::filesystem::remove_all(directory);
+  }
 }
 
 TEST(Kill, LeavesWholeInstancesOnly) {

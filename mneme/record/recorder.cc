@@ -18,11 +18,10 @@ Recorder::Recorder(RecordingOptions options, Environment environment, Status opt
       staging_(StagingMemory::of(options_.staging)),
       decides_first_(options_.distinct == Distinct::data || options_.profile || options_.max_bytes || staging_.queue.count == 0),
       writers_(std::make_shared<WriterThreads>(0, staging_.pages)),
-      group_(std::make_unique<Group>()),
-      commits_(staging_.queue, [this] {
-        const Timed timed(environment_.report, &RecordingReport::committing);
-        finish_group();
-      }) {
+      commit_groups_(std::make_unique<Groups>()),
+      endings_(staging_.queue, [] {}, {.waiting = 0, .in_group = 1}),
+      commits_(half(staging_.queue), [this] { end_group(); }) {
+  commit_groups_->at_once = staging_.queue.count == 0;
   if (environment_.report) ++environment_.report->recorders;
   Status status = std::move(options_status);
   if (status.ok()) status = selection_.status();
@@ -64,10 +63,12 @@ void Recorder::forget_stream(const void* stream) {
 
 void Recorder::before_fork() {
   commits_.pause();
+  endings_.pause();
   mutex_.lock();
 }
 void Recorder::after_fork_in_parent() {
   mutex_.unlock();
+  endings_.resume();
   commits_.resume();
 }
 void Recorder::after_fork_in_child() {
@@ -362,7 +363,7 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
 }
 
 bool Recorder::reset(Vendor& vendor, int ordinal) {
-  commits_.wait();
+  wait_until_stored();
   tell_counts();
   selection_.change();
   std::shared_ptr<Opened> opened;

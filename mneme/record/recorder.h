@@ -192,7 +192,9 @@ class Recorder {
   // process's exit, while the vendor's runtime still works.
   void finish();
   // Waits for what is being stored.
-  void wait_until_stored() { commits_.wait(); }
+  void wait_until_stored();
+  // Waits until all that was captured so far is listed even if the process is killed, by who opens the database next.
+  void wait_until_written() { commits_.wait(); }
 
   // To be called around fork(), so that the child finds no lock taken and shares no file that is being written. The child has no
   // device: recording ends there, and every launch passes through.
@@ -204,6 +206,7 @@ class Recorder {
   struct Opened;
   struct Captured;
   struct Group;
+  struct Groups;
   enum class State { waiting, open, ended };
 
   std::set<int> devices_in_use(Vendor& vendor) const;
@@ -254,7 +257,10 @@ class Recorder {
   Status capture_epilogue(Capture& capture);
   Status hand_over(Capture& capture);
   void commit(const std::shared_ptr<Captured>& captured);
+  void end_group();
+  void end_groups();
   void finish_group();
+  void wait_for_room();
   void count_stored(Captured& captured, const Status& status);
   bool disk_is_short() const;
   bool is_in_flight(const InstanceRecord& instance);
@@ -343,8 +349,10 @@ class Recorder {
   const bool decides_first_;
   const std::shared_ptr<WriterThreads> writers_;
   std::atomic<uint64_t> losses_ = 0;  // how often pages that captures count on could not be stored
-  std::unique_ptr<Group> group_;      // of the commit queue
-  CommitQueue commits_;               // destroyed first: what it does needs the rest
+  const std::unique_ptr<Groups> commit_groups_;
+  // Destroyed first: what both do needs the rest, and what `commits_` does needs `endings_`.
+  CommitQueue endings_;  // of groups: waits for the disk
+  CommitQueue commits_;  // writes launches and adds them to the open group, in the order of their captures
 };
 
 }  // namespace mneme

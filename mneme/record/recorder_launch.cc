@@ -64,10 +64,6 @@ ByteVector take_packed(const RecordableKernel& kernel, ByteSpan packed) {
   return parameters;
 }
 
-ProgramShape shape_of(const InstanceRecord& instance) {
-  return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative, instance.cluster};
-}
-
 Status changed_meanwhile() { return error(Code::unavailable, "other threads have changed the memory meanwhile"); }
 
 uint64_t nanoseconds_of(std::chrono::steady_clock::duration time) {
@@ -270,7 +266,7 @@ Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) 
   const Timed timed(environment_.report, &RecordingReport::capturing);
   if (state_ == State::ended) return pass(std::move(capture), NotRecorded::ended), nullptr;
   // Before others wait: what is left of the limit is known when all is written.
-  if (options_.max_bytes) commits_.wait();
+  if (options_.max_bytes) wait_until_stored();
   if (!gate_.begin_capture()) return pass(std::move(capture), NotRecorded::concurrent), nullptr;
   // A capture that begins from here on waits at the gate. Under one that has begun nothing may wait for the device.
   if (stream_captures_ > 0) {
@@ -355,7 +351,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
     count(selection_.same(), capture.kernel->display_name());
     return false;
   }
-  if (is_in_flight(instance)) commits_.wait();
+  if (is_in_flight(instance)) wait_until_stored();
   MNEME_ASSIGN(const bool is_known, is_recorded(*opened.database, *capture.kernel, instance));
   return !is_known;
 }
@@ -512,8 +508,8 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   release(*capture);
   capture.reset();
   const Timed waiting(environment_.report, &RecordingReport::waiting);
-  commits_.wait_for_room();
-  if (options_.max_bytes || disk_is_short()) commits_.wait();
+  wait_for_room();
+  if (options_.max_bytes || disk_is_short()) wait_until_stored();
 }
 
 // Captures what the launch has left, and gives all of it to the commit queue: in the order of the captures, and so before another
@@ -526,8 +522,8 @@ Status Recorder::hand_over(Capture& capture) {
   const ProgramShape shape = shape_of(instance);
   count_shapes_of_groups();
   instance.shape_launches = launches_of(*capture.kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
-  std::shared_ptr<Captured> captured(
-      new Captured{capture.kernel, capture.opened, capture.memory.size(), {}, {}, {}, {}, {}, {}, Storing(environment_.report)});
+  std::shared_ptr<Captured> captured(new Captured{
+      capture.kernel, capture.opened, capture.memory.size(), {}, {}, {}, {}, {}, {}, {}, Storing(environment_.report)});
   MNEME_TRY(capture_epilogue(capture));
   captured->recording = std::move(capture.recording);
   captured->code = std::move(capture.code);
@@ -539,8 +535,10 @@ Status Recorder::hand_over(Capture& capture) {
     std::lock_guard lock(mutex_);
     in_flight_.insert({captured->recording.instance.static_hash, captured->recording.instance.dynamic_hash});
   }
-  const Bytes size = size_in_queue(captured->recording, *captured->code, captured->before, captured->after);
-  commits_.add(size, [this, captured] { commit(captured); }, [captured] { return captured->publication->is_settled(); });
+  captured->size_in_queue = size_in_queue(captured->recording, *captured->code, captured->before, captured->after);
+  commits_.add(
+      captured->size_in_queue, [this, captured] { commit(captured); },
+      [captured] { return captured->publication->is_settled(); });
   return {};
 }
 
@@ -555,101 +553,6 @@ bool Recorder::disk_is_short() const {
 bool Recorder::is_in_flight(const InstanceRecord& instance) {
   std::lock_guard lock(mutex_);
   return in_flight_.contains({instance.static_hash, instance.dynamic_hash});
-}
-
-// Of a launch that went on before its digests were known. False: the database has the instance, and now, too, what the launch
-// has left in memory, which may be another thing than what was recorded, and on which later launches count.
-Result<bool> Recorder::decide(Captured& captured) {
-  const Status digested = captured.publication->wait();
-  // In any case: later ones are changes to these.
-  take_digests(*captured.opened, captured.before, captured.recording.prologue);
-  take_digests(*captured.opened, captured.after, captured.recording.epilogue);
-  MNEME_TRY(digested);
-  InstanceRecord& instance = captured.recording.instance;
-  instance.dynamic_hash = dynamic_hash(instance, captured.recording.prologue, captured.kernel->record.level);
-  if (group_->commits && !group_->commits->fits(captured.recording)) finish_group();
-  MNEME_ASSIGN(const bool is_known, is_recorded(*captured.opened->database, *captured.kernel, instance));
-  if (!is_known) return true;
-  captured.claim.keep();
-  MNEME_TRY(captured.publication->keep_pages());
-  return false;
-}
-
-// Adds the launch to the group. False: there was nothing to record.
-Result<bool> Recorder::write(const std::shared_ptr<Captured>& captured) {
-  try {
-    if (!decides_first_) {
-      MNEME_ASSIGN(const bool is_new, decide(*captured));
-      if (!is_new) return false;
-    }
-    const std::shared_ptr<Database>& database = captured->opened->database;
-    if (group_->commits && (group_->database != database || !group_->commits->fits(captured->recording))) finish_group();
-    if (!group_->commits) *group_ = {database, database->begin_group(), {}};
-    group_->captured.reserve(group_->captured.size() + 1);
-    captured->recording.ir = captured->code->ir;
-    captured->recording.images = captured->code->images;
-    MNEME_TRY(group_->commits->add(*captured->publication, captured->recording));
-    group_->captured.push_back(captured);
-    return true;
-  } catch (const std::bad_alloc&) {
-    return error(Code::exhausted, "there is no memory to store a launch with");
-  }
-}
-
-// On any thread, when the program has gone on. What could be written is stored when the group ends.
-void Recorder::commit(const std::shared_ptr<Captured>& captured) {
-  const Timed timed(environment_.report, &RecordingReport::committing);
-  const Result<bool> written = write(captured);
-  if (!written.ok()) {
-    count(failed_commit(*captured, written.status()), captured->kernel->display_name());
-  } else if (*written) {
-    return;
-  }
-  std::lock_guard lock(mutex_);
-  if (written.ok()) written_ += captured->publication->written().count;
-  in_flight_.erase({captured->recording.instance.static_hash, captured->recording.instance.dynamic_hash});
-}
-
-void Recorder::finish_group() {
-  if (!group_->commits) return;
-  std::vector<Status> statuses(group_->captured.size(), error(Code::exhausted, "there is no memory to store a launch with"));
-  try {
-    statuses = group_->commits->finish();
-  } catch (const std::bad_alloc&) {
-  }
-  for (size_t i = 0; i < statuses.size(); ++i) count_stored(*group_->captured[i], statuses[i]);
-  *group_ = {};
-}
-
-void Recorder::count_stored(Captured& captured, const Status& status) {
-  const InstanceRecord& instance = captured.recording.instance;
-  if (status.ok()) {
-    captured.claim.keep();
-    captured.kernel->counts->remember(instance.dynamic_hash, shape_of(instance));
-    log::debug("recorded {} as {}: {} of memory, {} written", captured.kernel->display_name(), instance.dynamic_hash.hex(),
-               instance.state_bytes, captured.publication->written());
-    if (RecordingReport* report = environment_.report) {
-      ++report->instances;
-      if (!captured.kernel->counts->recorded.exchange(true)) ++report->new_kernels;
-      report->state_bytes += instance.state_bytes.count;
-      report->database_bytes += captured.publication->written().count;
-    }
-  } else {
-    count(failed_commit(captured, status), captured.kernel->display_name());
-  }
-  std::lock_guard lock(mutex_);
-  if (status.ok()) written_ += captured.publication->written().count;
-  in_flight_.erase({instance.static_hash, instance.dynamic_hash});
-}
-
-// What the launch is not recorded for. Later captures may count on the pages of this one.
-NotRecorded Recorder::failed_commit(Captured& captured, const Status& status) {
-  const NotRecorded reason = failure(captured.publication.get(), *captured.kernel, *captured.opened->database,
-                                     captured.recording.instance, captured.memory, status);
-  if (reason == NotRecorded::damaged_file)
-    if (Status kept = captured.publication->keep_pages(); !kept.ok()) end(kept);
-  if (reason != NotRecorded::damaged_file || state_ == State::ended) ++losses_;
-  return reason;
 }
 
 std::shared_ptr<Profile> Recorder::current_profile() {

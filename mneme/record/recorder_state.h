@@ -14,6 +14,13 @@
 
 namespace mneme {
 
+// What waits to be stored has a half of its memory before it is written, and a half then.
+inline Bytes half(Bytes memory) { return Bytes(memory.count / 2); }
+
+inline ProgramShape shape_of(const InstanceRecord& instance) {
+  return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative, instance.cluster};
+}
+
 // A launch counts as being stored while one lives. A process that is killed meanwhile leaves it so.
 class Storing {
  public:
@@ -87,6 +94,7 @@ struct Recorder::Captured {
   std::shared_ptr<const RecordableKernel> kernel;
   std::shared_ptr<Opened> opened;  // has the database, which outlives the publication
   Bytes memory;                    // that the launch was recorded with
+  Bytes size_in_queue;             // of what is held until it is stored, but the pages
   Recording recording;             // with the code once it is in a group
   std::shared_ptr<const RecordedCode> code;
   CapturedMemory before, after;  // as in Capture
@@ -95,11 +103,27 @@ struct Recorder::Captured {
   Storing storing;
 };
 
-// Launches whose files are written and not yet synced. Used by whoever runs the commit queue.
+// Launches whose files are written and not yet synced.
 struct Recorder::Group {
   std::shared_ptr<Database> database;  // outlives the group of commits
   std::unique_ptr<CommitGroup> commits;
-  std::vector<std::shared_ptr<Captured>> captured;
+  std::vector<std::shared_ptr<Captured>> captured{};
+};
+
+// The group that launches are added to, and the one before it, for which the disk is waited for meanwhile. So a launch is
+// written, and safe from the end of the process, as soon as its pages are, however slow the disk.
+struct Recorder::Groups {
+  std::mutex mutex;                     // over the next three, but what is in `ending`
+  std::shared_ptr<Group> open, ending;  // null: none
+  bool end_asked = false;               // somebody will end the open group
+  std::atomic<size_t> launches = 0;     // in the open group
+  std::atomic<uint64_t> bytes = 0;      // that these hold
+  std::atomic<bool> at_once = false;    // a launch waits until it is stored
+
+  // Whether the recording need not wait for the end of these. Under the mutex.
+  bool fits(const Recording& recording) const;
+  // Whether the next launch is to wait until the open group is being ended. `memory` is what it may hold.
+  bool is_full(Bytes memory) const;
 };
 
 }  // namespace mneme

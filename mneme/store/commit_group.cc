@@ -4,9 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "mneme/base/log.h"
 #include "mneme/base/pending_file.h"
 #include "mneme/store/database_publication.h"
 #include "mneme/store/group_listing.h"
+#include "mneme/store/unlisted.h"
 
 namespace mneme {
 namespace {
@@ -42,17 +44,21 @@ struct CommitGroup::Member {
   }
 };
 
-CommitGroup::CommitGroup(Database::Impl& database) : database_(database) {}
+CommitGroup::CommitGroup(Database::Impl& database, Unfinished unfinished, const CommitGroup* before)
+    : database_(database), unfinished_(unfinished), before_(before ? before->shared_ : nullptr) {}
 CommitGroup::~CommitGroup() = default;
 
-std::unique_ptr<CommitGroup> Database::begin_group() { return std::make_unique<CommitGroup>(*impl_); }
+std::unique_ptr<CommitGroup> Database::begin_group(const CommitGroup* before) {
+  return std::make_unique<CommitGroup>(*impl_, CommitGroup::Unfinished::noted, before);
+}
 
 bool CommitGroup::fits(const Recording& recording) const {
-  return std::ranges::none_of(members_, [&](const Member& member) {
-    const Recording& other = *member.recording;
-    return other.kernel.static_hash == recording.kernel.static_hash &&
-           (other.instance.dynamic_hash == recording.instance.dynamic_hash || other.kernel != recording.kernel);
-  });
+  return std::ranges::all_of(members_, [&](const Member& member) { return fit(*member.recording, recording); });
+}
+
+bool CommitGroup::fit(const Recording& one, const Recording& other) {
+  return one.kernel.static_hash != other.kernel.static_hash ||
+         (one.instance.dynamic_hash != other.instance.dynamic_hash && one.kernel == other.kernel);
 }
 
 Status CommitGroup::add(Publication& publication, const Recording& recording) {
@@ -60,12 +66,30 @@ Status CommitGroup::add(Publication& publication, const Recording& recording) {
   MNEME_TRY(check_images(recording));
   MNEME_TRY(member.publication->writer().end_pack());
   // Until it is a member, which memory that runs out may keep it from, too.
-  const bool lost_before = std::exchange(lost_some_, true);
-  member.publication->writer().add_pages_to(packs_);
+  const bool lost_before = shared_->lost_some.exchange(true);
+  member.publication->writer().add_pages_to(shared_->packs);
   MNEME_TRY(write_states(member));
+  if (unfinished_ == Unfinished::noted) note(member);
   members_.push_back(std::move(member));
-  lost_some_ = lost_before;
+  shared_->lost_some = lost_before;
   return {};
+}
+
+// What cannot be noted is lost when the process is killed, and stored otherwise.
+void CommitGroup::note(Member& member) {
+  const Recording& recording = *member.recording;
+  UnlistedLaunch launch{{recording.kernel, {}, {}, {}}, recording.instance};
+  PageWriter& writer = member.publication->writer();
+  if (writer.unsynced()) launch.pack = {writer.temporary_path().filename().string(), writer.pack_name()};
+  for (size_t i = 0; i < launch.states.size(); ++i) launch.states[i] = member.states[i].temporary_path().filename().string();
+  Status noted;
+  if (!unlisted_) {
+    auto created = UnlistedFile::create(database_);
+    noted = created.status();
+    if (created.ok()) unlisted_ = std::move(*created);
+  }
+  if (noted.ok()) noted = unlisted_->add(std::move(launch), recording);
+  if (!noted.ok()) log::debug("a launch is lost if the process is killed before it is listed: {}", noted.message());
 }
 
 Status CommitGroup::write_states(Member& member) {
@@ -87,13 +111,20 @@ Result<ByteVector> CommitGroup::encode(Moment moment, const InstanceRecord& inst
   std::set<Digest> packs;
   std::vector<Digest> others;
   Digest last;
+  const auto find = [&](const Digest& page) -> const Digest* {
+    for (const Shared* shared : {shared_.get(), before_.get()}) {
+      if (!shared) continue;
+      if (const auto found = shared->packs.find(page); found != shared->packs.end()) return &found->second;
+    }
+    return nullptr;
+  };
   for (const Region& region : memory.regions)
     for (const Digest& page : region.pages) {
-      const auto found = packs_.find(page);
-      if (found == packs_.end())
+      const Digest* found = find(page);
+      if (!found)
         others.push_back(page);
-      else if (found->second != last)
-        packs.insert(last = found->second);
+      else if (*found != last)
+        packs.insert(last = *found);
     }
   MNEME_ASSIGN(const std::set<Digest> stored, database_.store.packs_of(others));
   packs.insert(stored.begin(), stored.end());
@@ -111,15 +142,21 @@ Status CommitGroup::check_limit(const Member& member, Bytes states) const {
                publication.limit());
 }
 
+// Memory that runs out on the way leaves it as if some were lost.
 std::vector<Status> CommitGroup::finish() {
+  bool lost = shared_->lost_some.exchange(true);
+  lost_before_ = lost || (before_ && before_->lost_some);
   sync_data();
   name_data();
   list();
   std::vector<Status> statuses;
-  for (Member& member : members_) statuses.push_back(std::move(member.status));
+  for (Member& member : members_) {
+    lost = lost || !member.status.ok();
+    statuses.push_back(std::move(member.status));
+  }
   members_.clear();
-  packs_.clear();
-  lost_some_ = false;
+  unlisted_.reset();
+  shared_->lost_some = lost;
   return statuses;
 }
 
@@ -164,7 +201,9 @@ void CommitGroup::name_data() {
 
 // An instance may count on pages of one before it, which has failed meanwhile.
 void CommitGroup::drop_those_without_pages() {
-  if (!lost_some_ && std::ranges::all_of(members_, [](const Member& member) { return member.status.ok(); })) return;
+  if (!shared_->lost_some && !(before_ && before_->lost_some) &&
+      std::ranges::all_of(members_, [](const Member& member) { return member.status.ok(); }))
+    return;
   for (Member& member : members_)
     for (const MemoryState* state : {&member.recording->prologue, &member.recording->epilogue})
       if (member.status.ok()) member.note(database_.store.packs_of(digests_in(*state)).status());

@@ -5,6 +5,7 @@
 
 #include "mneme/store/database_impl.h"
 #include "mneme/store/image_file.h"
+#include "mneme/store/unlisted.h"
 
 namespace mneme {
 namespace {
@@ -95,7 +96,9 @@ Result<Database> Database::open(const Path& directory, FileSystem& files) {
   bool holds =
       std::any_of(names->begin(), names->end(), [](const std::string& name) { return name == "pages" || kernel_of_file(name); });
   if (!holds) return error(Code::not_found, "{} holds no recording (no <static-hash>.json)", directory.string());
-  return Database(std::make_unique<Impl>(directory, files));
+  auto impl = std::make_unique<Impl>(directory, files);
+  recover_unlisted(*impl, *names);
+  return Database(std::move(impl));
 }
 
 Result<Database> Database::create(const Path& directory, FileSystem& files, const LockPatience& patience) {
@@ -109,8 +112,12 @@ Result<Database> Database::create(const Path& directory, FileSystem& files, cons
   Status status = files.create_directories(impl->store.directory());
   if (status.ok()) status = files.lock(impl->lock_path(), patience).status();
   if (!status.ok()) return status.with_context(fmt::format("the database {} cannot be written", directory.string()));
-  remove_left_over(files, directory);
-  remove_left_over(files, impl->store.directory());
+  // What another process is about to list may not go.
+  auto names = files.list(directory);
+  if (!names.ok() || recover_unlisted(*impl, *names)) {
+    remove_left_over(files, directory);
+    remove_left_over(files, impl->store.directory());
+  }
   return Database(std::move(impl));
 }
 

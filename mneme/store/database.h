@@ -9,7 +9,8 @@
 //   DIR/pages/<digest>.mneme                                  packs of page contents, each content once
 //
 // An instance exists when its kernel's file is there and the kernel's list has it. Publishing writes these last, so an instance
-// that exists is whole, whenever the recording was killed. Several processes may publish into one database at once. Publishing an
+// that exists is whole, whenever the recording was killed. What waits in a group to be listed then is listed by who opens the
+// database next. Several processes may publish into one database at once. Publishing an
 // instance takes the same time however many there are.
 //
 // A Database is movable and thread-safe. Failures: not_found (the message says what was looked for), corrupt (it has the file and
@@ -63,10 +64,11 @@ struct InstanceSize {
 
 class Database {
  public:
-  // Opens a database for reading. not_found: the directory is missing or holds no recording. invalid_argument: it is a file.
+  // Opens a database for reading. Launches that a recording has left complete when it was killed are listed before. not_found:
+  // the directory is missing or holds no recording. invalid_argument: it is a file.
   static Result<Database> open(const Path& directory, FileSystem& files = FileSystem::posix());
-  // Opens a database for publishing. Makes the directory where it is missing, checks that it can be written, and removes
-  // half-written files of recordings that were killed.
+  // Opens a database for publishing. Makes the directory where it is missing, checks that it can be written, lists
+  // what recordings that were killed have left complete, and removes what they have left half-written.
   static Result<Database> create(const Path& directory, FileSystem& files = FileSystem::posix(),
                                  const LockPatience& patience = {});
   ~Database();
@@ -146,8 +148,9 @@ class Database {
   uint64_t removals() const;
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});
-  // Begins to commit several publications of this database together (commit_group.h), which it must outlive.
-  std::unique_ptr<CommitGroup> begin_group();
+  // Begins to commit several publications of this database together (commit_group.h), which it must outlive. `before`: a group
+  // that may still be finishing, whose pages this one may count on, and which is finished before it.
+  std::unique_ptr<CommitGroup> begin_group(const CommitGroup* before = nullptr);
 
   struct Impl;
 

@@ -17,6 +17,7 @@ class DatabasePublication final : public Publication {
 
   Status put(PageBatch batch) override { return writer_.put(std::move(batch)); }
   Status wait() override { return writer_.wait(); }
+  Status settle() override { return writer_.settle(); }
   bool is_settled() const override { return writer_.is_settled(); }
   Status commit(const Recording& recording) override;
   Status keep_pages() override { return writer_.finish(); }

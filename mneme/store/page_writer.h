@@ -34,6 +34,9 @@ class PageWriter {
   // then, null where there is no pack; gives the pack its name; and makes it part of the store, once its folder was synced.
   Status end_pack();
   UnsyncedFile* unsynced() const { return pack_.get(); }
+  // The pack's temporary name and the one that it is to have. To be called between end_pack() and name_pack().
+  const Path& temporary_path() const { return path_; }
+  const Digest& pack_name() const { return *name_; }
   Status name_pack();
   void join_store();
 

@@ -65,6 +65,8 @@ class Publication {
   virtual Status put(PageBatch batch) = 0;
   // Waits until every digest is filled in.
   virtual Status wait() = 0;
+  // Waits until every page is stored, so that commit() does not.
+  virtual Status settle() = 0;
   // Whether the threads are done with all pages, so that neither wait() nor commit() waits for them.
   virtual bool is_settled() const = 0;
   // Publishes the instance. One that exists already, because another process has published it, is not listed again; only its

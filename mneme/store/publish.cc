@@ -145,7 +145,7 @@ Status Database::Impl::write_changes(std::vector<Changed> all) {
 }
 
 Status DatabasePublication::commit(const Recording& recording) {
-  CommitGroup group(database_);
+  CommitGroup group(database_, CommitGroup::Unfinished::lost);
   MNEME_TRY(group.add(*this, recording));
   return group.finish()[0];
 }

@@ -297,6 +297,7 @@ class FakeProgram {
     recorder_->wait_until_stored();
     return (*mapping_)->not_recorded[static_cast<size_t>(reason)].launches;
   }
+  void wait_until_written() const { recorder_->wait_until_written(); }
   const RecordingReport& report_now() const { return **mapping_; }
   const RecordingReport& report() const {
     recorder_->wait_until_stored();
