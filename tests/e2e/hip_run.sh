@@ -31,11 +31,11 @@ expect 0 mneme ls db --json
 for kernel in "fill(int*, int, int)" "add_one(int*, int)" "reverse(int*)" triple; do contains out "$kernel"; done
 expect 0 mneme show db triple
 contains out "compiled for  amdgcn gfx90a"
-for kernel in fill add_one reverse triple; do
+for kernel in "fill#0" "fill#5" "add_one#0" "add_one#1" "reverse#0" "triple#1"; do
   expect 0 mneme replay db "$kernel" --device cpu
   [ "$(json out 'd["result"]["verified"]')" = True ] || fail "the replay of $kernel is not verified"
 done
-expect 0 mneme replay db triple --compile-only --arch gfx90a
+expect 0 mneme replay db "triple#0" --compile-only --arch gfx90a
 [ "$(json out 'd["result"]["reg_usage"] > 0')" = True ] || fail "code for gfx90a has registers"
 
 # One source, two vendors.
