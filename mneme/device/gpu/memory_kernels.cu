@@ -13,6 +13,13 @@ struct alignas(16) Pair {
   u64 low, high;
 };
 
+// Word by word on AMD's GPUs, where LLVM keeps an array whose elements are copied whole in scratch memory.
+#ifdef __AMDGCN__
+MNEME_DEVICE Pair value_of(const Pair& pair) { return {pair.low, pair.high}; }
+#else
+MNEME_DEVICE const Pair& value_of(const Pair& pair) { return pair; }
+#endif
+
 // The 8 bytes at `p`, by aligned loads only: a load touches no 8-byte word of which no byte is wanted.
 MNEME_DEVICE u64 load_word(const u8* p) {
   u64 address = (u64)p;
@@ -168,8 +175,8 @@ MNEME_KERNEL void mneme_copy_listed(const ListedCopy* list, u64 count) {
       u64 i = thread;
       for (; i + 3 * step < pairs; i += 4 * step) {
         Pair x[4];
-        for (int k = 0; k < 4; ++k) x[k] = from[i + k * step];
-        for (int k = 0; k < 4; ++k) to[i + k * step] = x[k];
+        for (int k = 0; k < 4; ++k) x[k] = value_of(from[i + k * step]);
+        for (int k = 0; k < 4; ++k) to[i + k * step] = value_of(x[k]);
       }
       for (; i < pairs; i += step) to[i] = from[i];
       whole = pairs * 16;
