@@ -4,6 +4,7 @@
 // can be moved:
 //   <prefix>/bin/mneme
 //   <prefix>/lib/libmneme.so              the C++ API, which the command is made of
+//   <prefix>/lib/libmneme_llvm.so.*       what of it is made of LLVM, and loaded when it is needed
 //   <prefix>/lib/libmneme_instrument.so   the clang pass plugin
 //   <prefix>/lib/libmneme_runtime.a       what a recordable program links
 //   <prefix>/lib/libmneme_runtime_hip.a   the same for HIP programs, where Mneme is built with ROCm

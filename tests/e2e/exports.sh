@@ -22,3 +22,11 @@ exported libmneme.so
 grep -q '^mneme::Pool::open' exported || fail "libmneme.so has no mneme::Pool::open"
 others=$({ grep -vE '^((typeinfo|typeinfo name|vtable) for )?mneme::' exported || true; } | head -n 5)
 [ -z "$others" ] || fail "libmneme.so exports $others"
+! readelf -d "$MNEME_PREFIX/lib/libmneme.so" | grep -q LLVM || fail "libmneme.so needs LLVM"
+
+# What is made of LLVM: libmneme.so has an entry of each of its functions.
+library=$(basename "$MNEME_PREFIX"/lib/libmneme_llvm.so.*)
+exported "$library"
+others=$({ grep -vE '^((typeinfo|typeinfo name|vtable) for )?mneme::' exported || true; } | head -n 5)
+[ -z "$others" ] || fail "$library exports $others"
+readelf -d "$MNEME_PREFIX/lib/$library" | grep -q LLVM || fail "$library does not need LLVM"
