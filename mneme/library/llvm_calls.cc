@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "mneme/base/code_folder.h"
 #include "mneme/base/log.h"
@@ -23,10 +25,8 @@ void* mneme_llvm_address(uint64_t place);
 
 namespace {
 
-[[noreturn]] void fail() {
-  const char* reason = ::dlerror();
-  mneme::log::error("LLVM is needed now, and {} cannot be loaded: {}", mneme_llvm_library,
-                    reason ? reason : "no reason is known");
+[[noreturn]] void fail(const std::string& reason) {
+  mneme::log::error("LLVM is needed now, and {} cannot be loaded: {}", mneme_llvm_library, reason);
   std::_Exit(127);
 }
 
@@ -37,11 +37,20 @@ bool is_of_program() {
   return program && ::dlsym(program, mneme_llvm_names[0]) != nullptr;
 }
 
+// Beside libmneme.so, where an installation has it. Of a libmneme.so that was put elsewhere it is looked for as the system looks
+// for libraries, and then in the prefix of the program, which may be the `mneme` that libmneme.so has started for its work.
 void* open_library() {
-  const std::string path = (mneme::code_folder() / mneme_llvm_library).string();
-  void* library = ::dlopen(path.c_str(), RTLD_LAZY | (is_of_program() ? RTLD_GLOBAL : RTLD_LOCAL));
-  if (!library) fail();
-  return library;
+  const int scope = is_of_program() ? RTLD_GLOBAL : RTLD_LOCAL;
+  const std::string own = (mneme::code_folder() / mneme_llvm_library).string();
+  if (void* const library = ::dlopen(own.c_str(), RTLD_LAZY | scope)) return library;
+  const char* const reason = ::dlerror();
+  const std::string words = reason ? reason : "";
+  std::error_code ignored;
+  const mneme::Path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::string of_program = (program.parent_path().parent_path() / "lib" / mneme_llvm_library).string();
+  for (const char* other : {static_cast<const char*>(mneme_llvm_library), of_program.c_str()})
+    if (void* const library = ::dlopen(other, RTLD_LAZY | scope)) return library;
+  fail(words);
 }
 
 }  // namespace
@@ -49,7 +58,7 @@ void* open_library() {
 void* mneme_llvm_address(uint64_t place) {
   static void* const library = open_library();
   void* const function = ::dlsym(library, mneme_llvm_names[place]);
-  if (!function) fail();
+  if (!function) fail(fmt::format("it lacks {}", mneme_llvm_names[place]));
   mneme_llvm_table[place] = function;
   return function;
 }
