@@ -28,6 +28,8 @@ def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
     if compiles_only(device):
         return device, None
     kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    if kind not in _native.device_kinds() or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
+    if kind not in _native.device_kinds() or (
+        colon and not (number.isascii() and number.isdigit() and len(number) < 6)
+    ):
         raise InvalidArgumentError(f"{what}: 'device' is {devices_in_words()}, not {device!r}")
     return kind, int(number) if colon else None

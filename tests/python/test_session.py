@@ -161,9 +161,7 @@ def test_refuses_what_is_wrong(instance: mneme.Instance) -> None:
     for device in ("gpu", "cpu:x", "cuda:", "cuda:-1", 3, "cuda:1:2"):
         with pytest.raises(InvalidArgumentError) as raised:
             mneme.Session(instance, device=device)  # type: ignore[arg-type]
-        assert str(raised.value) == (
-            f'opening a session: \'device\' is {devices_in_words()}, not {device!r}'
-        )
+        assert str(raised.value) == f"opening a session: 'device' is {devices_in_words()}, not {device!r}"
     with pytest.raises(InvalidArgumentError, match=r"^replaying: 'config' must be a Config, not dict$"):
         mneme.replay(instance, {}, device="cpu")  # type: ignore[arg-type]
 
@@ -240,7 +238,7 @@ def test_a_device_is_named_by_its_kind_and_its_number() -> None:
     for wrong in ("", "cuda:", "cuda:-1", "cuda:1.0", "cuda:100000", "cuda:\u0661", "CPU", "cuda: 1", 0, True):
         with pytest.raises(InvalidArgumentError) as error:
             choose_device(wrong, "here")  # type: ignore[arg-type]
-        assert str(error.value) == f'here: \'device\' is {devices_in_words()}, not {wrong!r}'
+        assert str(error.value) == f"here: 'device' is {devices_in_words()}, not {wrong!r}"
 
 
 def test_a_knob_is_of_the_devices_that_have_a_use_for_it() -> None:
