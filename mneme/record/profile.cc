@@ -109,7 +109,7 @@ void Profile::keep(const Pending& launch, double time) {
   else if (what_ == Of::all_launches)
     shapes_[launch.shape].all.add_time(time);
   else if (launch.instance)
-    instances_[*launch.instance].captured = time;
+    instances_[*launch.instance].captured = shapes_[launch.shape].captured = time;
   else
     shapes_[launch.shape].others.push_back(time);
 }
@@ -145,6 +145,16 @@ std::optional<double> Profile::mean_of(const Instance& instance) {
   auto known = instances_.find(instance);
   if (known == instances_.end()) return std::nullopt;
   const std::vector<double>& others = shapes_[known->second.shape].others;
+  if (others.empty()) return known->second.captured;
+  return std::accumulate(others.begin(), others.end(), 0.0) / static_cast<double>(others.size());
+}
+
+std::optional<double> Profile::mean_of(const Digest& static_hash, const ProgramShape& shape) {
+  collect();
+  std::lock_guard lock(mutex_);
+  const auto known = shapes_.find({static_hash, shape});
+  if (known == shapes_.end()) return std::nullopt;
+  const std::vector<double>& others = known->second.others;
   if (others.empty()) return known->second.captured;
   return std::accumulate(others.begin(), others.end(), 0.0) / static_cast<double>(others.size());
 }

@@ -55,6 +55,9 @@ class Profile {
   std::vector<Instance> instances();
   // The mean of the times behind time_of(), in nanoseconds: of the others where there are some, else the captured one.
   std::optional<double> mean_of(const Instance& instance);
+  // The same of a kernel's shape, for instances whose hash was not known yet when their launch began: of the others, else the
+  // time of the last launch before which memory was read.
+  std::optional<double> mean_of(const Digest& static_hash, const ProgramShape& shape);
 
   // Counts launches that are not timed; for Of::all_launches.
   void count(const Launched& launched, uint64_t launches = 1);
@@ -75,7 +78,8 @@ class Profile {
   struct Shape {
     size_t begun = 0;
     std::vector<double> others;
-    TimedLaunches all;  // for Of::all_launches
+    std::optional<double> captured;  // of the last
+    TimedLaunches all;               // for Of::all_launches
     size_t asked = 0, samples = 0, next_sample = 0;
   };
   struct Known {

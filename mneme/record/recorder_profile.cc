@@ -148,8 +148,9 @@ std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, c
   ShapeLaunches launches{counts.shapes.launches(shape), std::nullopt};
   if (launches.count == 0) return std::nullopt;
   auto profile = current_profile();
-  if (auto mean = profile ? profile->mean_of(instance) : std::nullopt)
-    launches.total = *mean * static_cast<double>(launches.count);
+  auto mean = profile ? profile->mean_of(instance) : std::nullopt;
+  if (profile && !mean) mean = profile->mean_of(instance.static_hash, shape);
+  if (mean) launches.total = *mean * static_cast<double>(launches.count);
   return launches;
 }
 

@@ -476,7 +476,7 @@ def _weights(given: object, instances: Sequence[Instance]) -> tuple[float, ...]:
     numbers = [float(one) for one in listed if isinstance(one, (int, float)) and 0 < one < math.inf]
     if len(numbers) != len(instances) or len(listed) != len(instances):
         raise _wrong(
-            f"'weights' must be \"program\", \"equal\" or a number above 0 for each of {len(instances)} instances, "
+            f'\'weights\' must be "program", "equal" or a number above 0 for each of {len(instances)} instances, '
             f"not {given!r}"
         )
     return tuple(numbers)

@@ -444,7 +444,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"weights": given},
-            "'weights' must be \"program\", \"equal\" or a number above 0 for each of 1 instances, " + f"not {given!r}",
+            '\'weights\' must be "program", "equal" or a number above 0 for each of 1 instances, ' + f"not {given!r}",
         )
         for given in ("both", 1.0, [], [1, 2], [0], [-1.0], [float("inf")], ["1"])
     ),

@@ -40,7 +40,7 @@ from fake_executor import SPACE, FakeExecutor, fake_instance, go
         ({"timeout": float("nan")}, "tuning: timeout must be seconds, above zero, and is nan"),
         ({"seed": -1}, "tuning: seed must be a whole number from 0 on, and is -1"),
         ({"seed": "x"}, "tuning: seed must be a whole number from 0 on, and is 'x'"),
-        ({"weights": "both"}, "tuning: weights must be \"program\" or \"equal\", and is 'both'"),
+        ({"weights": "both"}, 'tuning: weights must be "program" or "equal", and is \'both\''),
         ({"weights": [1, 2]}, 'tuning: weights must be "program" or "equal", and is [1, 2]'),
         ({"config": {}}, "tuning: config must be a Config, and is {}"),
         ({"compile_worker": 3}, "tune has no 'compile_worker'; the nearest is 'compile_workers'"),

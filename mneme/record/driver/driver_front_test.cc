@@ -706,14 +706,6 @@ TEST_F(DriverFrontTest, ALibraryWithKernelsMayBeClosed) {
   EXPECT_EQ(report().instances, 3u);
 }
 
-TEST_F(DriverFrontTest, AThreadThatOutlivesMainIsRecorded) {
-  const std::string steps = "dlsym " + kCubin + " outlive";
-  EXPECT_EQ(bare(steps), kSum);
-  EXPECT_EQ(recorded(steps), kSum);
-  EXPECT_EQ(report().launches, 1u);
-  EXPECT_EQ(report().instances, 1u);
-}
-
 // When the recorder has stored all and has told what it did.
 TEST_F(DriverFrontTest, ALaunchAtTheVeryEndOfTheProgramIsMade) {
   const std::string steps = "linked " + kCubin + " launch at_exit";

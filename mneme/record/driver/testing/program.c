@@ -330,14 +330,6 @@ static void tell_sum(void) {
   for (unsigned i = 0; i < kCount; ++i) sum += words[i];
   printf("sum %lu\n", sum);
 }
-static pthread_t first_thread;
-static void* outlive_main(void* unused) {
-  pthread_join(first_thread, NULL);
-  CALL(cuCtxPushCurrent, context);
-  launch(memory);
-  tell_sum();
-  return unused;
-}
 static void launch_at_exit(void) {
   launch(memory);
   tell_sum();
@@ -738,11 +730,6 @@ static void step(const char* what) {
     pthread_join(other, &end);
     kernel = before;
     printf("canceled: %d\n", end == PTHREAD_CANCELED);
-  } else if (strcmp(what, "outlive") == 0) {
-    static pthread_t other;
-    first_thread = pthread_self();
-    pthread_create(&other, NULL, outlive_main, NULL);
-    pthread_exit(NULL);
   } else if (strcmp(what, "at_exit") == 0) { /* main() has it done behind all that was registered later */
   } else if (strcmp(what, "exec") == 0) {
     fflush(stdout);
