@@ -253,8 +253,9 @@ def test_only_what_changes_no_result_may_be_asked_anew(tmp_path: Path, name: str
     ):  # of the earlier run, where they are not asked for
         assert folder.resume(other) == ASKED
         if name not in ("storage_name", "recorded_passes"):
+            given: Any = "program" if name == "weights" else OTHERS[name]
             with pytest.raises(InvalidArgumentError, match=f"its {name} is "):
-                folder.resume(other, **{name: "program" if name == "weights" else OTHERS[name]})
+                folder.resume(other, **{name: given})
     else:
         with pytest.raises(InvalidArgumentError, match="cannot be resumed so: its "):
             folder.resume(other)
