@@ -425,18 +425,6 @@ contains out "2 instances, weighed as the program launched them, 1 : 1"
 expect 0 mneme sweep several/[0-9a-f]*.json --all-instances --weights equal --device cpu --iterations 3 --grid block.x=64 --results-dir equal
 contains out "2 instances, weighed equally"
 expect 64 mneme sweep several/[0-9a-f]*.json --all-instances --weights both --device cpu --grid block.x=64
-python3 - <<'P' || fail "weights in Python"
-import mneme
-kernel = next(iter(mneme.Database("several").values()))
-with mneme.Executor(list(kernel), device="cpu", weights=[3, 0.5]) as executor:
-    result = executor.submit(mneme.Config(execution={"iterations": 4})).result()
-    assert executor.weights == (3.0, 0.5)
-one, two = (part["result"]["exec_time"] for part in result.to_dict()["result"]["instances"])
-for run, time in enumerate(result.to_dict()["result"]["exec_time"]):
-    assert abs(time - (3 * one[run] + 0.5 * two[run])) < 1e-6 * time, (time, one[run], two[run])
-with mneme.Executor(list(kernel), device="cpu") as executor:
-    assert executor.weights == (1.0, 1.0)
-P
 for results in blocks all; do
   rm -rf cut
   mkdir cut
