@@ -50,7 +50,7 @@ Result<Options> read_options(std::vector<std::string> words) {
   options.setup.database = words[0];
   MNEME_ASSIGN(options.setup.static_hash, Digest::from_hex(words[1]));
   MNEME_ASSIGN(options.setup.instances.emplace_back(), Digest::from_hex(words[2]));
-  options.setup.device_kind = kind_of_architecture(options.architecture);
+  MNEME_ASSIGN(options.setup.device_kind, kind_of_architecture(options.architecture));
   for (size_t i = 3; i < words.size(); ++i) {
     MNEME_ASSIGN(GridAxis axis, parse_axis(words[i]));
     options.axes.push_back(std::move(axis));
@@ -100,8 +100,8 @@ std::vector<uint64_t> share_of_one(const Options& options, const Grid& grid) {
 
 Status measure(const Options& options) {
   keep_freed_memory();
-  warm_llvm_up(options.setup.device_kind, options.architecture);
   MNEME_ASSIGN(const auto recorded, RecordedKernel::load(options.setup));
+  warm_llvm_up(options.setup.device_kind, options.architecture, recorded->kernel.target);
   MNEME_ASSIGN(const Grid grid, Grid::create({}, options.axes));
   const std::vector<uint64_t> share = share_of_one(options, grid);
   for (unsigned round = 0; round < options.rounds; ++round) {
