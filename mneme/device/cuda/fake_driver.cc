@@ -27,7 +27,7 @@ namespace {
 
 FakeDriverState state;
 std::recursive_mutex mutex;
-thread_local std::vector<CUcontext> stack;
+thread_local std::vector<CUcontext>& stack = *new std::vector<CUcontext>;  // there for what a program does when it ends, too
 std::map<uint64_t, uint64_t> reservations, mappings, created, managed;
 std::map<uint64_t, int> shared;  // handle → descriptor
 std::set<uint64_t> imported;     // handles that came by a descriptor

@@ -706,6 +706,14 @@ TEST_F(DriverFrontTest, ALibraryWithKernelsMayBeClosed) {
   EXPECT_EQ(report().instances, 3u);
 }
 
+// When the recorder has stored all and has told what it did.
+TEST_F(DriverFrontTest, ALaunchAtTheVeryEndOfTheProgramIsMade) {
+  const std::string steps = "linked " + kCubin + " launch at_exit";
+  EXPECT_EQ(bare(steps, MNEME_TEST_LINKED_PROGRAM), kSum + "sum 501500\n");
+  EXPECT_EQ(recorded(steps, MNEME_TEST_LINKED_PROGRAM), kSum + "sum 501500\n");
+  EXPECT_GE(report().instances, 1u);
+}
+
 // Whichever call of the recorder's own fails, and whenever: the program does what it does without, and no launch is lost in
 // silence.
 TEST_F(DriverFrontTest, ACallOfTheRecordersOwnThatFailsIsNoFailureOfTheProgram) {
