@@ -49,7 +49,8 @@ def main() -> None:
     names = functions(nm, objects)
     lines = ["        .text"]
     for place, name in enumerate(names):
-        lines += [f"        .globl  {name}", f"        .type   {name}, @function", f"{name}:", f"        jmpq    *mneme_llvm_table+{8 * place}(%rip)",
+        # A pointer to a member says by its lowest bit whether the function is virtual, so that functions begin at even addresses.
+        lines += ["        .p2align 4", f"        .globl  {name}", f"        .type   {name}, @function", f"{name}:", f"        jmpq    *mneme_llvm_table+{8 * place}(%rip)",
                   f"        .size   {name}, .-{name}", f".Lfirst{place}:", f"        pushq   ${place}", "        jmp     mneme_llvm_first_call"]
     registers = range(8)
     lines.append(FIRST_CALL.format(save="\n".join(f"        movups  %xmm{i}, {16 * i}(%rsp)" for i in registers),

@@ -137,6 +137,7 @@ def fake_instance(**facts: Any) -> Any:
             pipeline="default<O2>",
             as_built="default<O2>",
             has_image=False,
+            target="nvptx",
         ),
     }
     return types.SimpleNamespace(**usual | facts)
