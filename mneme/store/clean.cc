@@ -1,6 +1,7 @@
 // Removing instances, kernels and whole databases.
 #include <algorithm>
 
+#include "mneme/store/unlisted.h"
 #include "mneme/store/unneeded_files.h"
 
 namespace mneme {
@@ -19,7 +20,13 @@ bool goes(const std::vector<KernelDocument>& gone, const Digest& static_hash, co
 }  // namespace
 
 Result<std::unique_ptr<FileLock>> Database::lock_for_removal() const {
-  return impl_->files.lock(impl_->use_path(), impl_->patience, LockKind::exclusive);
+  MNEME_ASSIGN(auto use, impl_->files.lock(impl_->use_path(), impl_->patience, LockKind::exclusive));
+  // Whoever has recorded until now may have been killed, and has left launches that are complete.
+  MNEME_ASSIGN(const std::vector<std::string> names, impl_->files.list(impl_->directory));
+  if (!recover_unlisted(*impl_, names, UseLock::held))
+    return error(Code::io, "removing from {}: launches that a killed recording has left cannot be listed, and would be lost",
+                 impl_->directory.string());
+  return use;
 }
 
 Status Database::Impl::begin_removal() {

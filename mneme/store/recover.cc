@@ -22,6 +22,9 @@ class Recovery {
 
   void add(std::vector<UnlistedLaunch> launches) { std::ranges::move(launches, std::back_inserter(launches_)); }
 
+  // Whether pages, states or code of some were not found.
+  bool has_lost() const { return !lost_.empty(); }
+
   Status run() {
     for (UnlistedLaunch& launch : launches_) {
       remember_code(launch);
@@ -154,7 +157,7 @@ class Recovery {
 
 }  // namespace
 
-bool recover_unlisted(Database::Impl& database, const std::vector<std::string>& names_in_folder) {
+bool recover_unlisted(Database::Impl& database, const std::vector<std::string>& names_in_folder, UseLock use) {
   struct Left {
     Path path;
     std::unique_ptr<FileLock> lock;
@@ -174,8 +177,13 @@ bool recover_unlisted(Database::Impl& database, const std::vector<std::string>& 
   }
   if (all.empty()) return !others;
   // So that nobody removes meanwhile what is named here.
-  const auto use = database.files.lock(database.use_path(), kNow, LockKind::shared);
-  Status status = use.status();
+  std::unique_ptr<FileLock> taken;
+  Status status;
+  if (use == UseLock::take) {
+    auto lock = database.files.lock(database.use_path(), kNow, LockKind::shared);
+    status = lock.status();
+    if (lock.ok()) taken = std::move(*lock);
+  }
   for (Left& left : all) {
     if (!status.ok()) break;
     const auto bytes = database.files.read(left.path);
@@ -189,8 +197,13 @@ bool recover_unlisted(Database::Impl& database, const std::vector<std::string>& 
   Recovery recovery(database);
   for (Left& left : all) recovery.add(std::move(left.unlisted.launches));
   if (status.ok()) status = recovery.run();
-  for (const Left& left : all)
-    if (status.ok()) status = database.files.remove(left.path);
+  // What another process is listing now may hold the pages of what seems to have lost them.
+  if (status.ok() && others && recovery.has_lost()) return false;
+  for (const Left& left : all) {
+    if (!status.ok()) break;
+    status = database.files.remove(left.path);
+    if (status.code() == Code::not_found) status = {};  // another process has listed them meanwhile
+  }
   if (status.ok()) return !others;
   log::warning("{} has launches that a killed recording has left complete, and they cannot be listed: {}",
                database.directory.string(), status.message());

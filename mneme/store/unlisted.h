@@ -66,6 +66,8 @@ class UnlistedFile {
 
 // Lists the launches that processes which are gone have left complete and not listed, and removes what tells of them. False:
 // another process is at work on such a file. What keeps them from being listed is a warning, and nothing changes then.
-bool recover_unlisted(Database::Impl& database, const std::vector<std::string>& names_in_folder);
+// `use` says whether the caller has the database's lock against removal.
+enum class UseLock { take, held };
+bool recover_unlisted(Database::Impl& database, const std::vector<std::string>& names_in_folder, UseLock use = UseLock::take);
 
 }  // namespace mneme

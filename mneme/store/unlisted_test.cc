@@ -136,6 +136,37 @@ TEST(Unlisted, AKillAtAnyOperationLosesTheLaunchThatWasBeingWrittenAtMost) {
   }
 }
 
+// Nor does one that was opened while the process was alive remove them.
+TEST(Unlisted, WhatIsRemovedLaterIsNotWhatAKilledProcessHasLeft) {
+  for (const bool repairs : {false, true}) {
+    TemporaryDirectory directory;
+    auto before = Database::create(directory.path());
+    leave_five(directory.path());
+    const Status removed = repairs ? before->check_all(Deed::remove).status() : before->clean({}, Deed::remove).status();
+    EXPECT_TRUE(removed.ok()) << removed.to_string();
+    EXPECT_EQ(count_whole(directory.path(), "later"), kFive.size());
+    EXPECT_EQ(count_temporary(directory.path()), 0u);
+  }
+}
+
+// What cannot be listed keeps everything where it is.
+TEST(Unlisted, NothingIsRemovedWhileTheyCannotBeListed) {
+  TemporaryDirectory directory;
+  bool full = false;
+  const auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+    return full && operation == "rename" ? error(Code::exhausted, "disk full") : Status();
+  });
+  auto before = Database::create(directory.path(), *disk);
+  leave_five(directory.path());
+  full = true;
+  const Status removed = before->clean({}, Deed::remove).status();
+  EXPECT_EQ(removed.message(),
+            fmt::format("removing from {}: launches that a killed recording has left cannot be listed, and would be lost",
+                        directory.path().string()));
+  full = false;
+  EXPECT_EQ(count_whole(directory.path(), "later"), kFive.size());
+}
+
 // The listing itself is killed, and done by who comes next.
 TEST(Unlisted, AKillWhileTheyAreBeingListedLosesNone) {
   bool finished = false;
