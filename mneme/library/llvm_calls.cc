@@ -58,7 +58,11 @@ void* open_library() {
 void* mneme_llvm_address(uint64_t place) {
   static void* const library = open_library();
   void* const function = ::dlsym(library, mneme_llvm_names[place]);
-  if (!function) fail(fmt::format("it lacks {}", mneme_llvm_names[place]));
+  // What the library lacks is found in libmneme.so, which it needs: the entry itself.
+  Dl_info of_function{}, own{};
+  ::dladdr(function, &of_function);
+  ::dladdr(&mneme_llvm_table, &own);
+  if (!function || of_function.dli_fbase == own.dli_fbase) fail(fmt::format("it lacks {}", mneme_llvm_names[place]));
   mneme_llvm_table[place] = function;
   return function;
 }
