@@ -7,11 +7,10 @@
 
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
+#include "mneme/hip/shared_memory.h"
 
 namespace mneme::hip {
 namespace {
-
-constexpr int kLdsBytes = 64 << 10;  // of a work-group, on all of these GPUs
 
 // "gfx90a" is version 9.0 with stepping 10, "gfx1030" is 10.3 with stepping 0.
 struct ArchitectureVersion {
@@ -25,6 +24,12 @@ ArchitectureVersion version_of(std::string_view architecture) {
   const auto read = [](std::string_view text, int base, int& out) {
     std::from_chars(text.data(), text.data() + text.size(), out, base);
   };
+  if (digits.find('-') != digits.npos) {  // of several GPUs: "gfx9-4-generic" is 9.4, "gfx11-generic" is 11.0
+    version.minor = version.stepping = 0;
+    read(digits.substr(0, digits.find('-')), 10, version.major);
+    read(digits.substr(digits.find('-') + 1), 10, version.minor);
+    return version;
+  }
   read(digits.substr(0, digits.size() - 2), 10, version.major);
   read(digits.substr(digits.size() - 2, 1), 16, version.minor);
   read(digits.substr(digits.size() - 1), 16, version.stepping);

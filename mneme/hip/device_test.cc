@@ -71,6 +71,17 @@ TEST_F(DeviceOfAProgram, KeepsTheSettingsOfItsTarget) {
   EXPECT_EQ(properties.warpSize, 64);
 }
 
+TEST_F(DeviceOfAProgram, OfCodeForSeveralGpusHasTheVersionThatTheyShare) {
+  for (const auto& [target, major, minor] : {std::tuple("gfx9-4-generic", 9, 4), std::tuple("gfx11-generic", 11, 0)}) {
+    const ProgramFor program(target);
+    hipDeviceProp_t properties;
+    ASSERT_EQ(HIP(hipGetDeviceProperties)(&properties, 0), hipSuccess);
+    EXPECT_EQ(properties.major, major) << target;
+    EXPECT_EQ(properties.minor, minor) << target;
+    EXPECT_EQ(properties.gcnArch, major * 100 + minor * 10) << target;
+  }
+}
+
 TEST_F(DeviceOfAProgram, AttributesAreThoseOfTheSameMeaning) {
   const ProgramFor program("gfx942");
   int value = 0;

@@ -1,7 +1,9 @@
 // What can be asked and set about a kernel; occupancy.
 #include <algorithm>
 
+#include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
+#include "mneme/hip/shared_memory.h"
 
 namespace mneme::hip {
 namespace {
@@ -19,7 +21,8 @@ hipError_t get_attribute(Table& table, int* value, hipFunction_attribute attribu
     case HIP_FUNC_ATTRIBUTE_PTX_VERSION: return *value = all.ptxVersion, hipSuccess;
     case HIP_FUNC_ATTRIBUTE_BINARY_VERSION: return *value = all.binaryVersion, hipSuccess;
     case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA: return *value = all.cacheModeCA, hipSuccess;
-    case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return *value = all.maxDynamicSharedSizeBytes, hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return *value = kLdsBytes - static_cast<int>(all.sharedSizeBytes), hipSuccess;
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return *value = all.preferredShmemCarveout, hipSuccess;
     default: return hipErrorInvalidValue;
   }
@@ -44,19 +47,19 @@ hipError_t active_blocks_of_module_with_flags(Table& table, int* blocks, hipFunc
 // runtime leaves this to its header.
 hipError_t potential_block_size(Table& table, int* grid, int* block, const void* function, size_t shared, int limit) {
   if (!grid || !block) return hipErrorInvalidValue;
-  int device = 0, warp = 0, multiprocessors = 0;
+  const int wavefront = wavefront_of(program_architecture());
+  int device = 0, multiprocessors = 0;
   cudaFuncAttributes attributes{};
   cudaError_t code = MNEME_CUDA(table, cudaGetDevice)(&device);
   const auto ask = [&](int* value, cudaDeviceAttr attribute) {
     if (code == cudaSuccess) code = MNEME_CUDA(table, cudaDeviceGetAttribute)(value, attribute, device);
   };
-  ask(&warp, cudaDevAttrWarpSize);
   ask(&multiprocessors, cudaDevAttrMultiProcessorCount);
   if (code == cudaSuccess) code = MNEME_CUDA(table, cudaFuncGetAttributes)(&attributes, function);
   if (code != cudaSuccess) return to_hip(code);
   const int most = limit > 0 ? std::min(limit, attributes.maxThreadsPerBlock) : attributes.maxThreadsPerBlock;
   int best_threads = 0;
-  for (int threads = (most + warp - 1) / warp * warp; threads > 0; threads -= warp) {
+  for (int threads = (most + wavefront - 1) / wavefront * wavefront; threads > 0; threads -= wavefront) {
     const int tried = std::min(threads, most);
     int blocks = 0;
     code = MNEME_CUDA(table, cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, function, tried, shared);

@@ -3,6 +3,7 @@
 
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
+#include "mneme/hip/shared_memory.h"
 
 namespace mneme::hip {
 namespace {
@@ -10,6 +11,29 @@ namespace {
 cudaGraph_t to_graph(hipGraph_t graph) { return std::bit_cast<cudaGraph_t>(graph); }
 const cudaGraphNode_t* to_nodes(const hipGraphNode_t* nodes) { return reinterpret_cast<const cudaGraphNode_t*>(nodes); }
 cudaGraphNode_t* to_nodes(hipGraphNode_t* nodes) { return reinterpret_cast<cudaGraphNode_t*>(nodes); }
+
+// Nodes of kernels, whose shared memory needs no opt-in.
+hipError_t add_kernel(Table& table, hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                      const hipKernelNodeParams* kernel) {
+  if (!kernel) return hipErrorInvalidValue;
+  allow_shared_memory(table, kernel->func, kernel->sharedMemBytes);
+  const cudaKernelNodeParams parameters = to_cuda(*kernel);
+  return to_hip(
+      MNEME_CUDA(table, cudaGraphAddKernelNode)(to_nodes(node), to_graph(graph), to_nodes(dependencies), count, &parameters));
+}
+hipError_t set_kernel(Table& table, hipGraphNode_t node, const hipKernelNodeParams* kernel) {
+  if (!kernel) return hipErrorInvalidValue;
+  allow_shared_memory(table, kernel->func, kernel->sharedMemBytes);
+  const cudaKernelNodeParams parameters = to_cuda(*kernel);
+  return to_hip(MNEME_CUDA(table, cudaGraphKernelNodeSetParams)(std::bit_cast<cudaGraphNode_t>(node), &parameters));
+}
+hipError_t set_kernel_of_exec(Table& table, hipGraphExec_t graph, hipGraphNode_t node, const hipKernelNodeParams* kernel) {
+  if (!kernel) return hipErrorInvalidValue;
+  allow_shared_memory(table, kernel->func, kernel->sharedMemBytes);
+  const cudaKernelNodeParams parameters = to_cuda(*kernel);
+  return to_hip(MNEME_CUDA(table, cudaGraphExecKernelNodeSetParams)(std::bit_cast<cudaGraphExec_t>(graph),
+                                                                    std::bit_cast<cudaGraphNode_t>(node), &parameters));
+}
 
 // CUDA's edges have data, which HIP's have not.
 hipError_t add_dependencies(Table& table, hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, size_t count) {
@@ -74,10 +98,9 @@ hipError_t set_copy_of_exec(Table& table, hipGraphExec_t graph, hipGraphNode_t n
 using Rows = HookList<
     MNEME_SAME_NAME(GraphCreate), MNEME_SAME_NAME(GraphDestroy), MNEME_SAME_NAME(GraphGetNodes),
     MNEME_SAME_NAME(GraphGetRootNodes), MNEME_SAME_NAME(GraphDestroyNode), MNEME_SAME_NAME(GraphClone),
-    MNEME_SAME_NAME(GraphNodeFindInClone), MNEME_SAME_NAME(GraphExecDestroy), MNEME_SAME_NAME(GraphAddKernelNode),
-    MNEME_SAME_NAME(GraphKernelNodeGetParams), MNEME_SAME_NAME(GraphKernelNodeSetParams),
-    MNEME_SAME_NAME(GraphExecKernelNodeSetParams), MNEME_SAME_NAME(GraphAddMemcpyNode), MNEME_SAME_NAME(GraphMemcpyNodeGetParams),
-    MNEME_SAME_NAME(GraphMemcpyNodeSetParams), MNEME_SAME_NAME(GraphAddMemcpyNode1D), MNEME_SAME_NAME(GraphMemcpyNodeSetParams1D),
+    MNEME_SAME_NAME(GraphNodeFindInClone), MNEME_SAME_NAME(GraphExecDestroy), MNEME_SAME_NAME(GraphKernelNodeGetParams),
+    MNEME_SAME_NAME(GraphAddMemcpyNode), MNEME_SAME_NAME(GraphMemcpyNodeGetParams), MNEME_SAME_NAME(GraphMemcpyNodeSetParams),
+    MNEME_SAME_NAME(GraphAddMemcpyNode1D), MNEME_SAME_NAME(GraphMemcpyNodeSetParams1D),
     MNEME_SAME_NAME(GraphExecMemcpyNodeSetParams1D), MNEME_SAME_NAME(GraphAddMemcpyNodeFromSymbol),
     MNEME_SAME_NAME(GraphMemcpyNodeSetParamsFromSymbol), MNEME_SAME_NAME(GraphExecMemcpyNodeSetParamsFromSymbol),
     MNEME_SAME_NAME(GraphAddMemcpyNodeToSymbol), MNEME_SAME_NAME(GraphMemcpyNodeSetParamsToSymbol),
@@ -90,11 +113,12 @@ using Rows = HookList<
     MNEME_SAME_NAME(GraphEventRecordNodeSetEvent), MNEME_SAME_NAME(GraphExecEventRecordNodeSetEvent),
     MNEME_SAME_NAME(GraphAddEventWaitNode), MNEME_SAME_NAME(GraphEventWaitNodeGetEvent),
     MNEME_SAME_NAME(GraphEventWaitNodeSetEvent), MNEME_SAME_NAME(GraphExecEventWaitNodeSetEvent),
-    MNEME_OWN(hipGraphAddDependencies, add_dependencies), MNEME_OWN(hipGraphRemoveDependencies, remove_dependencies),
-    MNEME_OWN(hipGraphGetEdges, get_edges), MNEME_OWN(hipGraphNodeGetDependencies, get_dependencies),
-    MNEME_OWN(hipGraphNodeGetDependentNodes, get_dependents), MNEME_OWN(hipGraphInstantiate, instantiate),
-    MNEME_OWN(hipGraphInstantiateWithFlags, instantiate_with_flags), MNEME_OWN(hipGraphExecUpdate, update),
-    MNEME_OWN(hipGraphLaunch, launch), MNEME_OWN(hipGraphNodeGetType, get_type),
+    MNEME_OWN(hipGraphAddKernelNode, add_kernel), MNEME_OWN(hipGraphKernelNodeSetParams, set_kernel),
+    MNEME_OWN(hipGraphExecKernelNodeSetParams, set_kernel_of_exec), MNEME_OWN(hipGraphAddDependencies, add_dependencies),
+    MNEME_OWN(hipGraphRemoveDependencies, remove_dependencies), MNEME_OWN(hipGraphGetEdges, get_edges),
+    MNEME_OWN(hipGraphNodeGetDependencies, get_dependencies), MNEME_OWN(hipGraphNodeGetDependentNodes, get_dependents),
+    MNEME_OWN(hipGraphInstantiate, instantiate), MNEME_OWN(hipGraphInstantiateWithFlags, instantiate_with_flags),
+    MNEME_OWN(hipGraphExecUpdate, update), MNEME_OWN(hipGraphLaunch, launch), MNEME_OWN(hipGraphNodeGetType, get_type),
     MNEME_OWN(hipGraphExecMemcpyNodeSetParams, set_copy_of_exec)>;
 
 }  // namespace

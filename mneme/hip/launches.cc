@@ -5,6 +5,7 @@
 #include "mneme/base/log.h"
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
+#include "mneme/hip/shared_memory.h"
 
 extern "C" {
 // As CUDA's compilers declare them in the code that they generate.
@@ -28,18 +29,13 @@ struct Launch {
 dim3 to_dim3(hip_dim3 d) { return std::bit_cast<dim3>(d); }
 cudaStream_t to_stream(hipStream_t stream) { return std::bit_cast<cudaStream_t>(stream); }
 
-// Of more shared memory CUDA's kernels are to be told first, HIP's not.
-constexpr size_t kSharedWithoutOptIn = 48 << 10;
-
 template <mneme_call kSlot>
 hipError_t launch(Table& table, const Launch& what) {
   if (hipError_t result = set_managed_pointers(); result != hipSuccess) return result;
   const auto record = [&](hipEvent_t event) {
     return event ? MNEME_CUDA(table, cudaEventRecord)(std::bit_cast<cudaEvent_t>(event), what.stream) : cudaSuccess;
   };
-  if (what.shared > kSharedWithoutOptIn)
-    (void)MNEME_CUDA(table, cudaFuncSetAttribute)(what.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                  static_cast<int>(what.shared));
+  allow_shared_memory(table, what.function, what.shared);
   cudaError_t code = record(what.start);
   if (code == cudaSuccess)
     code = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.cuda(kSlot))(what.function, what.grid, what.block,

@@ -121,6 +121,31 @@ TEST_F(Launches, MoreSharedMemoryNeedsNoOptIn) {
   EXPECT_THAT(calls(), ElementsAre("shared memory of 65536", "launch 1x1x1 of 2x1x1 with 5 and 0.5, 65536 bytes, stream 0"));
 }
 
+TEST_F(Launches, NorDoesItInANodeOfAGraph) {
+  hipKernelNodeParams kernel{};
+  kernel.func = this;
+  kernel.gridDim = {3, 1, 1};
+  kernel.blockDim = {2, 1, 1};
+  kernel.sharedMemBytes = 60000;
+  static const auto added = [](const cudaKernelNodeParams& node) {
+    calls().push_back(fmt::format("node of {} with {} bytes", node.gridDim.x, node.sharedMemBytes));
+    return cudaSuccess;
+  };
+  CUDA_IS(cudaGraphAddKernelNode, [](cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                                     const cudaKernelNodeParams* node) { return added(*node); });
+  CUDA_IS(cudaGraphKernelNodeSetParams, [](cudaGraphNode_t, const cudaKernelNodeParams* node) { return added(*node); });
+  CUDA_IS(cudaGraphExecKernelNodeSetParams,
+          [](cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams* node) { return added(*node); });
+  hipGraphNode_t node = nullptr;
+  EXPECT_EQ(HIP(hipGraphAddKernelNode)(&node, nullptr, nullptr, 0, &kernel), hipSuccess);
+  EXPECT_EQ(HIP(hipGraphKernelNodeSetParams)(nullptr, &kernel), hipSuccess);
+  EXPECT_EQ(HIP(hipGraphExecKernelNodeSetParams)(nullptr, nullptr, &kernel), hipSuccess);
+  const char* const allowed = "shared memory of 60000";
+  const char* const made = "node of 3 with 60000 bytes";
+  EXPECT_THAT(calls(), ElementsAre(allowed, made, allowed, made, allowed, made));
+  EXPECT_EQ(HIP(hipGraphAddKernelNode)(&node, nullptr, nullptr, 0, nullptr), hipErrorInvalidValue);
+}
+
 TEST_F(Launches, ThePointerToAManagedVariableIsSetBeforeTheFirst) {
   static int managed = 0;
   static void* host_pointer = nullptr;
