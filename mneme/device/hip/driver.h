@@ -32,6 +32,7 @@ namespace mneme::hip {
   X(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, FunctionHandle function, int threads, size_t shared) \
   X(hipModuleLaunchKernel, FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \
     unsigned block_y, unsigned block_z, unsigned shared, StreamHandle stream, void** arguments, void** packed)            \
+  X(hipRuntimeGetVersion, int* version)                                                                                   \
   X(hipStreamCreateWithFlags, StreamHandle* stream, unsigned flags)                                                       \
   X(hipStreamDestroy, StreamHandle stream)                                                                                \
   X(hipStreamSynchronize, StreamHandle stream)                                                                            \

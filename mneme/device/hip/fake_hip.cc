@@ -422,9 +422,15 @@ Error hipMemExportToShareableHandle(void* number, MemoryHandle memory, int type,
   *static_cast<int*>(number) = dup(shared[handle]);
   return 0;
 }
+Error hipRuntimeGetVersion(int* version) {
+  ENTER();
+  *version = state.runtime_version;
+  return 0;
+}
 Error hipMemImportFromShareableHandle(MemoryHandle* memory, void* number, int type) {
   ENTER();
-  const auto descriptor = static_cast<int>(number_of(number));
+  const int descriptor =
+      state.runtime_version < 70'100'000 ? *static_cast<const int*>(number) : static_cast<int>(number_of(number));
   struct stat status{};
   if (type != kDescriptorHandle || number == nullptr || fstat(descriptor, &status) != 0) return kInvalidValue;
   const uint64_t handle = next_handle++;

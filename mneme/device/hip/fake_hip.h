@@ -36,7 +36,8 @@ struct FakeHipState {
   std::string name = "Fake AMD GPU";
   std::map<Attribute, int> attributes;  // of the device, where they are not as usual
   uint64_t granularity = 4096;
-  bool mapped_at_start = false;  // whether watched_address was mapped when hipInit was called
+  int runtime_version = 70'200'000;  // as hipRuntimeGetVersion has it
+  bool mapped_at_start = false;      // whether watched_address was mapped when hipInit was called
   uint64_t watched_address = 0;
   std::vector<std::pair<size_t, size_t>> parameters = {{0, 8}, {8, 4}};  // offset and size of each, of every kernel
   uint64_t host_offset = 0;                                              // between a registered page's two addresses

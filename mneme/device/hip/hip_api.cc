@@ -220,9 +220,11 @@ ResultCode HipApi::export_memory(int* descriptor, gpu::MemoryHandle memory) cons
   return driver_.hipMemExportToShareableHandle(descriptor, own(memory), kDescriptorHandle, 0);
 }
 ResultCode HipApi::import_memory(gpu::MemoryHandle* memory, int descriptor) const {
+  int version = 0;
+  if (const Error error = driver_.hipRuntimeGetVersion(&version); error != 0) return error;
+  // From ROCm 7.1 on the runtime takes the number in place of a pointer, before it a pointer to the number.
+  void* number = version < 70'100'000 ? &descriptor : reinterpret_cast<void*>(static_cast<uintptr_t>(descriptor));
   MemoryHandle handle = nullptr;
-  // The runtime takes the number in place of a pointer.
-  auto* number = reinterpret_cast<void*>(static_cast<uintptr_t>(descriptor));
   const Error error = driver_.hipMemImportFromShareableHandle(&handle, number, kDescriptorHandle);
   *memory = static_cast<gpu::MemoryHandle>(reinterpret_cast<uint64_t>(handle));
   return error;

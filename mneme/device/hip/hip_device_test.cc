@@ -511,7 +511,8 @@ TEST_F(HipDeviceTest, EachFailureOfAStreamNamesItsCall) {
 
 TEST_F(HipDeviceTest, SharedMemoryIsImportedForReadingOnly) {
   open();
-  {
+  for (const int version : {50'221'153, 70'051'831, 70'100'000}) {
+    state->runtime_version = version;
     auto memory = device->allocate_shared(3_MiB);
     ASSERT_TRUE(memory.ok()) << memory.status().to_string();
     auto descriptor = (*memory)->share();
@@ -522,6 +523,8 @@ TEST_F(HipDeviceTest, SharedMemoryIsImportedForReadingOnly) {
     EXPECT_EQ(*reinterpret_cast<int*>((*imported)->address().address), 42);
     EXPECT_EXIT(*reinterpret_cast<volatile int*>((*imported)->address().address) = 1, testing::KilledBySignal(SIGSEGV), "");
     EXPECT_TRUE((*imported)->share().ok());
+    fail("hipRuntimeGetVersion", kOutOfMemory);
+    EXPECT_EQ(device->import_shared(*descriptor, 3_MiB).status().code(), Code::exhausted);
   }
   EXPECT_EQ(state->mappings + state->reservations + state->memory_handles, 0);
   for (const char* function : {"hipMemCreate", "hipMemAddressReserve", "hipMemMap", "hipMemSetAccess"}) {
