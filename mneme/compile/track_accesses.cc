@@ -237,8 +237,10 @@ class Instrumentation {
 
   Status visit(llvm::Instruction& instruction) {
     builder_.SetInsertPoint(&instruction);
-    if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
-        pointer && is_buffer_space(pointer->getType()->getPointerAddressSpace()))
+    const auto describes_buffer = [](const llvm::Use& operand) {
+      return operand->getType()->isPointerTy() && is_buffer_space(operand->getType()->getPointerAddressSpace());
+    };
+    if (instruction.mayReadOrWriteMemory() && llvm::any_of(instruction.operands(), describes_buffer))
       return error(Code::unsupported, "accesses by a descriptor of a buffer are not followed");
     if (auto* local = dyn_cast<llvm::AllocaInst>(&instruction)) {
       align(*local);
