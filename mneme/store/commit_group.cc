@@ -201,7 +201,7 @@ void CommitGroup::name_data() {
 
 // An instance may count on pages of one before it, which has failed meanwhile.
 void CommitGroup::drop_those_without_pages() {
-  if (!shared_->lost_some && !(before_ && before_->lost_some) &&
+  if (!lost_before_ && !(before_ && before_->lost_some) &&
       std::ranges::all_of(members_, [](const Member& member) { return member.status.ok(); }))
     return;
   for (Member& member : members_)

@@ -60,7 +60,6 @@ class CommitGroup {
   Status check_limit(const Member& member, Bytes states) const;
   void sync_data();
   void name_data();
-  void name_states(Member& member);
   void drop_those_without_pages();
   void fail_all(const Status& status);
   void list();
