@@ -19,8 +19,10 @@ hipMemsetParams to_hip(const cudaMemsetParams& from) {
           .width = from.width};
 }
 
-cudaKernelNodeParams to_cuda(const hipKernelNodeParams& from) {
-  cudaKernelNodeParams to{};
+// The members have the same names, in another order.
+template <typename To, typename From>
+static To kernel_node(const From& from) {
+  To to{};
   to.func = from.func;
   to.gridDim = {from.gridDim.x, from.gridDim.y, from.gridDim.z};
   to.blockDim = {from.blockDim.x, from.blockDim.y, from.blockDim.z};
@@ -29,16 +31,8 @@ cudaKernelNodeParams to_cuda(const hipKernelNodeParams& from) {
   to.extra = from.extra;
   return to;
 }
-hipKernelNodeParams to_hip(const cudaKernelNodeParams& from) {
-  hipKernelNodeParams to{};
-  to.func = from.func;
-  to.gridDim = {from.gridDim.x, from.gridDim.y, from.gridDim.z};
-  to.blockDim = {from.blockDim.x, from.blockDim.y, from.blockDim.z};
-  to.sharedMemBytes = from.sharedMemBytes;
-  to.kernelParams = from.kernelParams;
-  to.extra = from.extra;
-  return to;
-}
+cudaKernelNodeParams to_cuda(const hipKernelNodeParams& from) { return kernel_node<cudaKernelNodeParams>(from); }
+hipKernelNodeParams to_hip(const cudaKernelNodeParams& from) { return kernel_node<hipKernelNodeParams>(from); }
 
 cudaMemPoolProps to_cuda(const hipMemPoolProps& from) {
   cudaMemPoolProps to{};

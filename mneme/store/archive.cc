@@ -6,6 +6,7 @@
 #include "mneme/store/database_impl.h"
 #include "mneme/store/image_file.h"
 #include "mneme/store/instance_list.h"
+#include "mneme/store/text.h"
 
 namespace mneme {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 // A pack of an archive is held in memory, on both sides.
 constexpr size_t kPackBytes = 64 << 20;
 const std::string kPagesFolder = "pages/";
-
-std::string_view text_of(ByteSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 class BytesInMemory final : public ReadableFile {
  public:

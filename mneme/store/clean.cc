@@ -1,13 +1,12 @@
 // Removing instances, kernels and whole databases.
 #include <algorithm>
 
+#include "mneme/store/text.h"
 #include "mneme/store/unlisted.h"
 #include "mneme/store/unneeded_files.h"
 
 namespace mneme {
 namespace {
-
-ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 bool goes(const std::vector<KernelDocument>& gone, const Digest& static_hash, const Digest& dynamic_hash) {
   for (const KernelDocument& document : gone)

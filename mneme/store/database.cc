@@ -5,14 +5,13 @@
 
 #include "mneme/store/database_impl.h"
 #include "mneme/store/image_file.h"
+#include "mneme/store/text.h"
 #include "mneme/store/unlisted.h"
 
 namespace mneme {
 namespace {
 
 constexpr std::string_view kKernelExtension = ".json";
-
-std::string_view text_of(ByteSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 // Of recordings that were killed: what nobody has locked. What cannot be removed does no harm: no reader looks at it.
 void remove_left_over(FileSystem& files, const Path& directory) {

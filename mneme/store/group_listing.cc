@@ -5,13 +5,9 @@
 #include <utility>
 
 #include "mneme/store/image_file.h"
+#include "mneme/store/text.h"
 
 namespace mneme {
-namespace {
-
-ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-}  // namespace
 
 // What is to be written for a kernel, in the order of its members. Empty: nothing.
 struct GroupListing::Kernel {

@@ -5,10 +5,10 @@
 #include <functional>
 #include <thread>
 
+#include "mneme/store/text.h"
+
 namespace mneme {
 namespace {
-
-ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 // Calls `visit` with each line and the offset at which it begins; the first of `lines` is at `offset`.
 Status each_line(std::string_view lines, uint64_t offset, const std::string& name,

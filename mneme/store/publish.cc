@@ -2,11 +2,10 @@
 
 #include "mneme/store/commit_group.h"
 #include "mneme/store/database_publication.h"
+#include "mneme/store/text.h"
 
 namespace mneme {
 namespace {
-
-ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 template <class T>
 std::vector<Digest> keys_of(const std::map<Digest, T>& values) {

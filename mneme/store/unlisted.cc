@@ -4,15 +4,13 @@
 #include <utility>
 
 #include "mneme/base/byte_stream.h"
+#include "mneme/store/text.h"
 
 namespace mneme {
 namespace {
 
 constexpr std::string_view kMagic = "MNUNLIST";
 constexpr uint32_t kVersion = 1;
-
-std::string_view text_of(ByteSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-ByteSpan bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 void put_block(ByteWriter& writer, ByteSpan bytes) {
   writer.put<uint64_t>(bytes.size());
