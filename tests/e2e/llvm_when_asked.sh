@@ -25,6 +25,9 @@ without_llvm 0 mneme export db -o db.mneme
 without_llvm 0 mneme import db.mneme imported
 # The kernel is in the cache, so that `mneme lower` need not run.
 without_llvm 0 mneme run --device cpu -- ./vecadd
+expect 0 mneme sweep "$kernel" --device cpu --iterations 3 --grid 'block.x=64|128' --results-dir swept
+expect 0 mneme deploy swept -o app.tuned --unconfirmed
+without_llvm 0 mneme run --device cpu --tuned app.tuned -- ./vecadd
 without_llvm 0 mneme clean imported --yes
 
 # What asks LLVM has it.
