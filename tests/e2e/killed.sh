@@ -12,6 +12,10 @@ for pause in 0.5 1 2; do
   sleep "$pause"
   kill -KILL -- "-$group"
   wait "$group" 2>/dev/null || true
+  # The program may be gone a moment later than the command that started it: its locks tell.
+  for file in db/Unlisted.tmp.*; do
+    if [ -e "$file" ]; then flock --wait 60 "$file" true || fail "$file is locked by a process that was killed"; fi
+  done
 
   expect 0 mneme ls --json db
   [ "$(json out 'sum(len(k["instances"]) for k in d["kernels"])')" -ge 1 ] || fail "nothing is listed"
