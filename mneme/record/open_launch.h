@@ -11,7 +11,8 @@ namespace mneme {
 // failed, and the others go on: by an exception of what stands behind it, or with its thread (pthread_cancel(), pthread_exit()).
 class OpenLaunch {
  public:
-  OpenLaunch(Launch& launch, void* stream) : capture_(recorder()->begin_launch(launch)), use_(recorder()->gate()) {
+  // Delegates, so that the capture ends where the timing cannot begin.
+  OpenLaunch(Launch& launch, void* stream) : OpenLaunch(launch) {
     timed_ = recorder()->begin_timing(launch, capture_.get(), stream);
   }
   OpenLaunch(const OpenLaunch&) = delete;
@@ -27,6 +28,8 @@ class OpenLaunch {
   }
 
  private:
+  explicit OpenLaunch(Launch& launch) : capture_(recorder()->begin_launch(launch)), use_(recorder()->gate()) {}
+
   Recorder::CapturePtr capture_;
   Gate::Use use_;
   std::optional<Recorder::Timing> timed_;
