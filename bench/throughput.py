@@ -206,10 +206,12 @@ def sweep(options, kernel, instance, grid, devices, *more):
         command += ["--grid", axis]
     child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              preexec_fn=lambda: os.sched_setaffinity(0, processors_for(options, len(devices))))
+    over = False
     try:
         try:
             out, errors = child.communicate(timeout=options.limit)
         except subprocess.TimeoutExpired:
+            over = True
             child.send_signal(signal.SIGTERM)
             out, errors = child.communicate()
     except BaseException:
@@ -217,7 +219,7 @@ def sweep(options, kernel, instance, grid, devices, *more):
         child.communicate()
         raise
     if child.returncode not in (0, 1, -signal.SIGTERM) or not out:
-        raise Failed(errors.strip())
+        raise Failed(errors.strip() or ("it had not begun when --limit was over" if over else f"it ended with {child.returncode}"))
     for line in errors.splitlines():
         if "warning" in line:
             say(f"  {line}")
