@@ -98,9 +98,14 @@ compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
 expect 0 mneme record -rdb vecadd.db --device cpu --max 1 -- ./vecadd 1000000
 MISBEHAVE=read LD_PRELOAD=$PWD/misbehaving.so mneme replay --device cpu -rdb vecadd.db/[0-9a-f]*.json --load-timeout 0.5 >out 2>err &
 child=$(child_of $!)
+for _ in $(seq 600); do
+  [ -e "/proc/$child" ] || fail "a replay that reads was ended: $(cat err)"
+  if [ "$(ls "/proc/$child/task" | wc -l)" -ge 2 ]; then break; fi
+  sleep 0.1
+done
+[ "$(ls "/proc/$child/task" | wc -l)" -ge 2 ] || fail "no thread reads"
 sleep 1.5
 [ -e "/proc/$child" ] || fail "a replay that reads was ended: $(cat err)"
-[ "$(ls "/proc/$child/task" | wc -l)" -ge 2 ] || fail "no thread reads"
 kill -TERM $!
 status=0
 wait $! || status=$?

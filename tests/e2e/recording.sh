@@ -146,7 +146,9 @@ if mount -t tmpfs -o size=1536k tmpfs small 2>/dev/null; then
 fi
 
 # Killed at any moment.
-for delay in 0.05 0.1 0.15 0.2 0.3 0.4 0.6; do
+for delay in 0.05 0.1 0.15 0.2 0.3 0.4 0.6 2 8 32; do
+  # A busy machine may need longer to begin.
+  if [ "${delay%.*}" -gt 0 ] && [ "$(instances killed scale 2>/dev/null || echo 0)" -ge 1 ]; then break; fi
   # Not through the function: the process to kill is the command itself, whose end is the program's.
   mneme record --device cpu -rdb killed --max 100000 -- ./app 100000 >/dev/null 2>&1 &
   recorder=$!
