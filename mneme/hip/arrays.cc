@@ -152,15 +152,19 @@ using Rows = HookList<
     MNEME_ROW(hipMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync), MNEME_ROW(hipMemcpy2DFromArray, cudaMemcpy2DFromArray),
     MNEME_ROW_SPT(hipMemcpy2DFromArray, cudaMemcpy2DFromArray, ptds),
     MNEME_ROW(hipMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync), MNEME_ROW(hipMemcpyToArray, cudaMemcpyToArray),
-    MNEME_ROW(hipMemcpyFromArray, cudaMemcpyFromArray), MNEME_OWN(hipArrayCreate, create), MNEME_OWN(hipArray3DCreate, create_3d),
-    MNEME_OWN(hipMipmappedArrayCreate, create_mipmapped), MNEME_OWN(hipMemcpyAtoH, copy_to_host),
-    MNEME_OWN(hipMemcpyHtoA, copy_from_host), MNEME_OWN(hipMemcpyParam2D, copy_described<hip_Memcpy2D>),
-    MNEME_OWN(hipDrvMemcpy2DUnaligned, copy_described<hip_Memcpy2D>),
-    MNEME_OWN(hipMemcpyParam2DAsync, copy_described_async<hip_Memcpy2D>), MNEME_OWN(hipDrvMemcpy3D, copy_described<HIP_MEMCPY3D>),
-    MNEME_OWN(hipDrvMemcpy3DAsync, copy_described_async<HIP_MEMCPY3D>)>;
+    MNEME_ROW(hipMemcpyFromArray, cudaMemcpyFromArray), MNEME_EMULATED(hipArrayCreate, create),
+    MNEME_EMULATED(hipArray3DCreate, create_3d),
+    MNEME_OWN_THROUGH(hipMipmappedArrayCreate, create_mipmapped, cudaMallocMipmappedArray),
+    MNEME_OWN_THROUGH(hipMemcpyAtoH, copy_to_host, cudaMemcpyFromArray),
+    MNEME_OWN_THROUGH(hipMemcpyHtoA, copy_from_host, cudaMemcpyToArray),
+    MNEME_OWN_THROUGH(hipMemcpyParam2D, copy_described<hip_Memcpy2D>, cudaMemcpy3D),
+    MNEME_OWN_THROUGH(hipDrvMemcpy2DUnaligned, copy_described<hip_Memcpy2D>, cudaMemcpy3D),
+    MNEME_OWN_THROUGH(hipMemcpyParam2DAsync, copy_described_async<hip_Memcpy2D>, cudaMemcpy3DAsync),
+    MNEME_OWN_THROUGH(hipDrvMemcpy3D, copy_described<HIP_MEMCPY3D>, cudaMemcpy3D),
+    MNEME_OWN_THROUGH(hipDrvMemcpy3DAsync, copy_described_async<HIP_MEMCPY3D>, cudaMemcpy3DAsync)>;
 
 }  // namespace
 
-void install_arrays(const Table& table) { Rows::install(table); }
+void install_arrays(const Table& table) { install_both_ways<Rows>(table); }
 
 }  // namespace mneme::hip

@@ -38,7 +38,13 @@ hipError_t retain(Table&, hipCtx_t* out, hipDevice_t device) {
 hipError_t release(Table&, hipDevice_t device) { return check_device(device); }
 hipError_t set_flags(Table&, hipDevice_t, unsigned) { return hipErrorContextAlreadyInUse; }
 hipError_t reset(Table& table, hipDevice_t device) {
-  return check_device(device) == hipSuccess ? to_hip(MNEME_CUDA(table, cudaDeviceReset)()) : hipErrorInvalidDevice;
+  int before = 0;
+  cudaError_t code = MNEME_CUDA(table, cudaGetDevice)(&before);
+  if (code == cudaSuccess) code = MNEME_CUDA(table, cudaSetDevice)(device);
+  if (code != cudaSuccess) return to_hip(code);
+  code = MNEME_CUDA(table, cudaDeviceReset)();
+  (void)MNEME_CUDA(table, cudaSetDevice)(before);
+  return to_hip(code);
 }
 // The version that HIP's documentation gives.
 hipError_t get_version(Table&, hipCtx_t given, int* version) {
@@ -50,20 +56,21 @@ hipError_t get_version(Table&, hipCtx_t given, int* version) {
 hipError_t enable_peer(Table&, hipCtx_t, unsigned) { return hipErrorInvalidDevice; }
 hipError_t disable_peer(Table&, hipCtx_t) { return hipErrorPeerAccessNotEnabled; }
 
-using Rows = HookList<MNEME_OWN(hipCtxCreate, create), MNEME_OWN(hipCtxDestroy, take), MNEME_OWN(hipCtxPushCurrent, take),
-                      MNEME_OWN(hipCtxSetCurrent, take), MNEME_OWN(hipCtxPopCurrent, get), MNEME_OWN(hipCtxGetCurrent, get),
-                      MNEME_OWN(hipCtxGetDevice, get_device), MNEME_OWN(hipDevicePrimaryCtxGetState, get_state),
-                      MNEME_OWN(hipDevicePrimaryCtxRetain, retain), MNEME_OWN(hipDevicePrimaryCtxRelease, release),
-                      MNEME_OWN(hipDevicePrimaryCtxSetFlags, set_flags), MNEME_OWN(hipDevicePrimaryCtxReset, reset),
-                      MNEME_OWN(hipCtxGetApiVersion, get_version), MNEME_OWN(hipCtxEnablePeerAccess, enable_peer),
-                      MNEME_OWN(hipCtxDisablePeerAccess, disable_peer), MNEME_ROW(hipCtxSynchronize, cudaDeviceSynchronize),
-                      MNEME_ROW(hipCtxGetFlags, cudaGetDeviceFlags), MNEME_ROW(hipCtxGetCacheConfig, cudaDeviceGetCacheConfig),
-                      MNEME_ROW(hipCtxSetCacheConfig, cudaDeviceSetCacheConfig),
-                      MNEME_ROW(hipCtxGetSharedMemConfig, cudaDeviceGetSharedMemConfig),
-                      MNEME_ROW(hipCtxSetSharedMemConfig, cudaDeviceSetSharedMemConfig)>;
+using Rows =
+    HookList<MNEME_EMULATED(hipCtxCreate, create), MNEME_EMULATED(hipCtxDestroy, take), MNEME_EMULATED(hipCtxPushCurrent, take),
+             MNEME_EMULATED(hipCtxSetCurrent, take), MNEME_EMULATED(hipCtxPopCurrent, get), MNEME_EMULATED(hipCtxGetCurrent, get),
+             MNEME_EMULATED(hipCtxGetDevice, get_device), MNEME_EMULATED(hipDevicePrimaryCtxGetState, get_state),
+             MNEME_EMULATED(hipDevicePrimaryCtxRetain, retain), MNEME_EMULATED(hipDevicePrimaryCtxRelease, release),
+             MNEME_EMULATED(hipDevicePrimaryCtxSetFlags, set_flags), MNEME_OWN(hipDevicePrimaryCtxReset, reset),
+             MNEME_EMULATED(hipCtxGetApiVersion, get_version), MNEME_EMULATED(hipCtxEnablePeerAccess, enable_peer),
+             MNEME_EMULATED(hipCtxDisablePeerAccess, disable_peer), MNEME_ROW(hipCtxSynchronize, cudaDeviceSynchronize),
+             MNEME_ROW(hipCtxGetFlags, cudaGetDeviceFlags), MNEME_ROW(hipCtxGetCacheConfig, cudaDeviceGetCacheConfig),
+             MNEME_ROW(hipCtxSetCacheConfig, cudaDeviceSetCacheConfig),
+             MNEME_ROW(hipCtxGetSharedMemConfig, cudaDeviceGetSharedMemConfig),
+             MNEME_ROW(hipCtxSetSharedMemConfig, cudaDeviceSetSharedMemConfig)>;
 
 }  // namespace
 
-void install_contexts(const Table& table) { Rows::install(table); }
+void install_contexts(const Table& table) { install_both_ways<Rows>(table); }
 
 }  // namespace mneme::hip

@@ -232,6 +232,23 @@ hipError_t get_attribute(Table& table, int* value, hipDeviceAttribute_t attribut
   return hipSuccess;
 }
 
+// What an interposer asks of the device. Those that HIP has no attribute of are refused, as HIP refuses what it does not know.
+cudaError_t end_of_get_attribute(Table& table, int* value, cudaDeviceAttr attribute, int device) {
+  constexpr AttributePair kOthers[] = {
+      {hipDeviceAttributeWarpSize, cudaDevAttrWarpSize},
+      {hipDeviceAttributeComputeCapabilityMajor, cudaDevAttrComputeCapabilityMajor},
+      {hipDeviceAttributeComputeCapabilityMinor, cudaDevAttrComputeCapabilityMinor},
+      {hipDeviceAttributePageableMemoryAccess, cudaDevAttrPageableMemoryAccess},
+      {hipDeviceAttributePageableMemoryAccessUsesHostPageTables, cudaDevAttrPageableMemoryAccessUsesHostPageTables},
+      {hipDeviceAttributeMaxSharedMemoryPerBlock, cudaDevAttrMaxSharedMemoryPerBlock}};
+  const auto* pair = std::ranges::find(kAttributes, attribute, &AttributePair::cuda);
+  if (pair == std::end(kAttributes)) {
+    pair = std::ranges::find(kOthers, attribute, &AttributePair::cuda);
+    if (pair == std::end(kOthers)) return cudaErrorInvalidValue;
+  }
+  return to_cuda(MNEME_REAL(table, hipDeviceGetAttribute)(value, pair->hip, device));
+}
+
 // The driver's functions, to which a device is its number.
 hipError_t properties_of(Table& table, hipDevice_t device, hipDeviceProp_t& out) { return get_properties(table, &out, device); }
 
@@ -307,15 +324,17 @@ using Rows = HookList<
     MNEME_ROW(hipDeviceCanAccessPeer, cudaDeviceCanAccessPeer), MNEME_ROW(hipDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess),
     MNEME_ROW(hipDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess), MNEME_ROW(hipDeviceGetPCIBusId, cudaDeviceGetPCIBusId),
     MNEME_ROW(hipDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId), MNEME_ROW(hipProfilerStart, cudaProfilerStart),
-    MNEME_ROW(hipProfilerStop, cudaProfilerStop), MNEME_OWN(hipGetDeviceProperties, get_properties),
-    MNEME_OWN(hipDeviceGetAttribute, get_attribute), MNEME_OWN(hipInit, init), MNEME_OWN(hipDeviceGet, get_device),
-    MNEME_OWN(hipDeviceComputeCapability, compute_capability), MNEME_OWN(hipDeviceGetName, get_name),
-    MNEME_OWN(hipDeviceTotalMem, total_memory), MNEME_OWN(hipDeviceGetUuid, get_uuid),
-    MNEME_OWN(hipDeviceGetP2PAttribute, peer_attribute), MNEME_OWN(hipChooseDevice, choose),
-    MNEME_OWN(hipDriverGetVersion, get_version), MNEME_OWN(hipRuntimeGetVersion, get_version)>;
+    MNEME_ROW(hipProfilerStop, cudaProfilerStop), MNEME_EMULATED(hipGetDeviceProperties, get_properties),
+    MNEME_EMULATED(hipDeviceGetAttribute, get_attribute), MNEME_EMULATED(hipInit, init), MNEME_EMULATED(hipDeviceGet, get_device),
+    MNEME_EMULATED(hipDeviceComputeCapability, compute_capability), MNEME_EMULATED(hipDeviceGetName, get_name),
+    MNEME_EMULATED(hipDeviceTotalMem, total_memory), MNEME_EMULATED(hipDeviceGetUuid, get_uuid),
+    MNEME_EMULATED(hipDeviceGetP2PAttribute, peer_attribute), MNEME_EMULATED(hipChooseDevice, choose),
+    MNEME_EMULATED(hipDriverGetVersion, get_version), MNEME_EMULATED(hipRuntimeGetVersion, get_version)>;
+
+using Ends = HookList<MNEME_WRITTEN_END(hipDeviceGetAttribute, cudaDeviceGetAttribute, end_of_get_attribute)>;
 
 }  // namespace
 
-void install_device(const Table& table) { Rows::install(table); }
+void install_device(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

@@ -1,6 +1,6 @@
 #include "mneme/hip/errors.h"
 
-#include "mneme/hip/table.h"
+#include "mneme/hip/rows.h"
 
 namespace mneme::hip {
 namespace {
@@ -75,13 +75,22 @@ constexpr bool has_same_number(cudaError_t code) {
   }
 }
 
+// The runtime knows of calls that pass by here; of what an interposer has refused it does not.
 hipError_t get_last_error(Table& table) {
   const hipError_t mine = take_last_error();
+  if (table.ends_in_runtime()) {
+    const hipError_t left = MNEME_REAL(table, hipGetLastError)();
+    return left != hipSuccess ? left : mine;
+  }
   const hipError_t left = to_hip(MNEME_CUDA(table, cudaGetLastError)());
   return mine != hipSuccess ? mine : left;
 }
 
 hipError_t peek_at_last_error(Table& table) {
+  if (table.ends_in_runtime()) {
+    const hipError_t left = MNEME_REAL(table, hipPeekAtLastError)();
+    return left != hipSuccess ? left : peek_last_error();
+  }
   const hipError_t mine = peek_last_error();
   return mine != hipSuccess ? mine : to_hip(MNEME_CUDA(table, cudaPeekAtLastError)());
 }
@@ -96,8 +105,19 @@ const char* get_error_string(Table& table, hipError_t code) {
   return real ? real(code) : "unknown error";
 }
 
+// The runtime's own, of which this thread's is one.
+cudaError_t end_of_get_last_error(Table& table) { return to_cuda(MNEME_REAL(table, hipGetLastError)()); }
+cudaError_t end_of_peek_at_last_error(Table& table) { return to_cuda(MNEME_REAL(table, hipPeekAtLastError)()); }
+const char* end_of_get_error_name(Table& table, cudaError_t code) { return get_error_name(table, to_hip(code)); }
+const char* end_of_get_error_string(Table& table, cudaError_t code) { return get_error_string(table, to_hip(code)); }
+
 using Rows = HookList<Hook<MNEME_CALL_hipGetLastError, &get_last_error>, Hook<MNEME_CALL_hipPeekAtLastError, &peek_at_last_error>,
                       Hook<MNEME_CALL_hipGetErrorName, &get_error_name>, Hook<MNEME_CALL_hipGetErrorString, &get_error_string>>;
+
+using Ends = HookList<MNEME_WRITTEN_END(hipGetLastError, cudaGetLastError, end_of_get_last_error),
+                      MNEME_WRITTEN_END(hipPeekAtLastError, cudaPeekAtLastError, end_of_peek_at_last_error),
+                      MNEME_WRITTEN_END(hipGetErrorName, cudaGetErrorName, end_of_get_error_name),
+                      MNEME_WRITTEN_END(hipGetErrorString, cudaGetErrorString, end_of_get_error_string)>;
 
 }  // namespace
 
@@ -127,6 +147,6 @@ hipError_t finish(hipError_t result) {
 hipError_t take_last_error() { return std::exchange(last_error, hipSuccess); }
 hipError_t peek_last_error() { return last_error; }
 
-void install_errors(const Table& table) { Rows::install(table); }
+void install_errors(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

@@ -88,22 +88,51 @@ const char* name_of(Table& table, const void* function) {
 const char* name_of_function(Table& table, hipFunction_t function) { return name_of(table, function); }
 const char* name_of_host_function(Table& table, const void* function, hipStream_t) { return name_of(table, function); }
 
+cudaError_t end_of_get_name(Table&, const char** name, const void* function) {
+  const auto kernel = program_code().find_kernel(function);
+  if (!name || !kernel) return name ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+  *name = kernel->name.c_str();
+  return cudaSuccess;
+}
+
+// HIP does not tell where a kernel's parameters lie: what the kernel carries for recording does.
+cudaError_t end_of_get_parameter(Table&, const void* function, size_t index, size_t* offset, size_t* size) {
+  const auto kernel = program_code().find_kernel(function);
+  if (!kernel) return cudaErrorInvalidDeviceFunction;
+  const auto segment = kernel->segment();
+  if (!segment.ok()) return cudaErrorNotSupported;
+  if (index >= (*segment)->parameters.size()) return cudaErrorInvalidValue;
+  const SegmentParameter& parameter = (*segment)->parameters[index];
+  if (offset) *offset = parameter.offset;
+  if (size) *size = parameter.size;
+  return cudaSuccess;
+}
+
 using Rows =
     HookList<MNEME_ROW(hipFuncGetAttributes, cudaFuncGetAttributes), MNEME_OWN(hipFuncGetAttribute, get_attribute),
              MNEME_ROW(hipFuncSetAttribute, cudaFuncSetAttribute), MNEME_ROW(hipFuncSetCacheConfig, cudaFuncSetCacheConfig),
              MNEME_ROW(hipFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig),
-             MNEME_OWN(hipOccupancyMaxActiveBlocksPerMultiprocessor, active_blocks),
-             MNEME_OWN(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, active_blocks_with_flags),
+             MNEME_EMULATED(hipOccupancyMaxActiveBlocksPerMultiprocessor, active_blocks),
+             MNEME_EMULATED(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, active_blocks_with_flags),
              MNEME_OWN(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, active_blocks_of_module),
              MNEME_OWN(hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, active_blocks_of_module_with_flags),
-             MNEME_OWN(hipOccupancyMaxPotentialBlockSize, potential_block_size),
+             MNEME_EMULATED(hipOccupancyMaxPotentialBlockSize, potential_block_size),
              MNEME_OWN(hipModuleOccupancyMaxPotentialBlockSize, potential_block_size_of_module),
              MNEME_OWN(hipModuleOccupancyMaxPotentialBlockSizeWithFlags, potential_block_size_of_module_with_flags),
              Hook<MNEME_CALL_hipKernelNameRef, &name_of_function>,
-             Hook<MNEME_CALL_hipKernelNameRefByPtr, &name_of_host_function>>;
+             MNEME_EMULATED_AS_IS(hipKernelNameRefByPtr, name_of_host_function)>;
+
+using ActiveBlocks = hipError_t (*)(int*, const void*, int, size_t);
+using ActiveBlocksWithFlags = hipError_t (*)(int*, const void*, int, size_t, unsigned);
+using Ends =
+    HookList<MNEME_END(hipOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor, ActiveBlocks),
+             MNEME_END(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                       cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, ActiveBlocksWithFlags),
+             MNEME_WRITTEN_END(hipFuncGetAttributes, cudaFuncGetName, end_of_get_name),
+             MNEME_WRITTEN_END(hipFuncGetAttributes, cudaFuncGetParamInfo, end_of_get_parameter)>;
 
 }  // namespace
 
-void install_functions(const Table& table) { Rows::install(table); }
+void install_functions(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

@@ -113,16 +113,19 @@ using Rows = HookList<
     MNEME_SAME_NAME(GraphEventRecordNodeSetEvent), MNEME_SAME_NAME(GraphExecEventRecordNodeSetEvent),
     MNEME_SAME_NAME(GraphAddEventWaitNode), MNEME_SAME_NAME(GraphEventWaitNodeGetEvent),
     MNEME_SAME_NAME(GraphEventWaitNodeSetEvent), MNEME_SAME_NAME(GraphExecEventWaitNodeSetEvent),
-    MNEME_OWN(hipGraphAddKernelNode, add_kernel), MNEME_OWN(hipGraphKernelNodeSetParams, set_kernel),
-    MNEME_OWN(hipGraphExecKernelNodeSetParams, set_kernel_of_exec), MNEME_OWN(hipGraphAddDependencies, add_dependencies),
-    MNEME_OWN(hipGraphRemoveDependencies, remove_dependencies), MNEME_OWN(hipGraphGetEdges, get_edges),
-    MNEME_OWN(hipGraphNodeGetDependencies, get_dependencies), MNEME_OWN(hipGraphNodeGetDependentNodes, get_dependents),
-    MNEME_OWN(hipGraphInstantiate, instantiate), MNEME_OWN(hipGraphInstantiateWithFlags, instantiate_with_flags),
-    MNEME_OWN(hipGraphExecUpdate, update), MNEME_OWN(hipGraphLaunch, launch), MNEME_OWN(hipGraphNodeGetType, get_type),
-    MNEME_OWN(hipGraphExecMemcpyNodeSetParams, set_copy_of_exec)>;
+    MNEME_EMULATED(hipGraphAddKernelNode, add_kernel), MNEME_EMULATED(hipGraphKernelNodeSetParams, set_kernel),
+    MNEME_EMULATED(hipGraphExecKernelNodeSetParams, set_kernel_of_exec),
+    MNEME_EMULATED(hipGraphAddDependencies, add_dependencies), MNEME_EMULATED(hipGraphRemoveDependencies, remove_dependencies),
+    MNEME_EMULATED(hipGraphGetEdges, get_edges), MNEME_EMULATED(hipGraphNodeGetDependencies, get_dependencies),
+    MNEME_EMULATED(hipGraphNodeGetDependentNodes, get_dependents), MNEME_EMULATED(hipGraphInstantiate, instantiate),
+    MNEME_EMULATED(hipGraphInstantiateWithFlags, instantiate_with_flags), MNEME_EMULATED(hipGraphExecUpdate, update),
+    MNEME_OWN_THROUGH(hipGraphLaunch, launch, cudaGraphLaunch), MNEME_EMULATED(hipGraphNodeGetType, get_type),
+    MNEME_EMULATED(hipGraphExecMemcpyNodeSetParams, set_copy_of_exec)>;
+
+using Ends = HookList<MNEME_END(hipGraphLaunch, cudaGraphLaunch, hipError_t (*)(hipGraphExec_t, hipStream_t))>;
 
 }  // namespace
 
-void install_graphs(const Table& table) { Rows::install(table); }
+void install_graphs(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

@@ -121,6 +121,17 @@ hipError_t read_extra(void** extra, std::byte*& buffer, size_t& bytes) {
   return buffer || bytes == 0 ? hipSuccess : hipErrorInvalidValue;
 }
 
+// Of a kernel that carries nothing for recording nobody knows where its parameters lie.
+hipError_t refuse_buffer() {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    log::warning(
+        "a kernel that was not compiled for recording is not launched with its arguments in a buffer: the launch returns "
+        "hipErrorNotSupported");
+  });
+  return hipErrorNotSupported;
+}
+
 // A launch whose arguments are either listed or in a buffer.
 hipError_t launch_function(Table& table, Launch what, void** extra) {
   if (!what.function) return hipErrorInvalidHandle;
@@ -131,6 +142,7 @@ hipError_t launch_function(Table& table, Launch what, void** extra) {
     if (hipError_t result = read_extra(extra, buffer, bytes); result != hipSuccess) return result;
     auto found = arguments_in(table, what.function, buffer, bytes);
     if (!found) return hipErrorInvalidValue;
+    if (found->empty() && bytes != 0 && table.ends_in_runtime()) return refuse_buffer();
     arguments = std::move(*found);
     what.arguments = arguments.data();
   }
@@ -220,7 +232,7 @@ using Rows = HookList<
     MNEME_OWN(hipLaunchCooperativeKernel_spt, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz>),
     MNEME_OWN(hipLaunchCooperativeKernelMultiDevice, launch_on_devices),
     MNEME_OWN(hipExtLaunchMultiKernelMultiDevice, launch_on_devices), MNEME_OWN(hipExtLaunchKernel, launch_with_events),
-    MNEME_OWN(__hipPushCallConfiguration, push_configuration), MNEME_OWN(__hipPopCallConfiguration, pop_configuration),
+    MNEME_EMULATED(__hipPushCallConfiguration, push_configuration), MNEME_EMULATED(__hipPopCallConfiguration, pop_configuration),
     MNEME_OWN(hipModuleLaunchKernel, launch_module_kernel), MNEME_OWN(hipConfigureCall, configure_call),
     MNEME_OWN(hipSetupArgument, set_up_argument), MNEME_OWN(hipLaunchByPtr, launch_by_pointer),
     MNEME_OWN_OF(MNEME_CALL__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
@@ -228,8 +240,18 @@ using Rows = HookList<
     MNEME_OWN_OF(MNEME_CALL__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_,
                  launch_module_threads_old)>;
 
+using LaunchKernel = hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, size_t, hipStream_t);
+using LaunchCooperatively = hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, unsigned, hipStream_t);
+#define MNEME_LAUNCH_END(hip, cuda, slot, type) Inverse<MNEME_CALL_##hip, type, MNEME_CALL_##slot, decltype(&::cuda)>
+using Ends = HookList<MNEME_LAUNCH_END(hipLaunchKernel, cudaLaunchKernel, cudaLaunchKernel, LaunchKernel),
+                      MNEME_LAUNCH_END(hipLaunchKernel_spt, cudaLaunchKernel, cudaLaunchKernel_ptsz, LaunchKernel),
+                      MNEME_LAUNCH_END(hipLaunchCooperativeKernel, cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel,
+                                       LaunchCooperatively),
+                      MNEME_LAUNCH_END(hipLaunchCooperativeKernel_spt, cudaLaunchCooperativeKernel,
+                                       cudaLaunchCooperativeKernel_ptsz, LaunchCooperatively)>;
+
 }  // namespace
 
-void install_launches(const Table& table) { Rows::install(table); }
+void install_launches(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

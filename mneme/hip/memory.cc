@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "mneme/base/range_map.h"
+#include "mneme/hip/external_memory.h"
 #include "mneme/hip/rows.h"
 
 namespace mneme::hip {
@@ -76,16 +77,19 @@ struct Forgotten<kHandler> {
   }
 };
 
-hipError_t get_address_range(Table&, hipDeviceptr_t* base, size_t* size, hipDeviceptr_t pointer) {
+// What is not of the program's own calls the runtime may know all the same.
+hipError_t get_address_range(Table& table, hipDeviceptr_t* base, size_t* size, hipDeviceptr_t pointer) {
   const auto found = Allocations::get().find(pointer);
+  if (!found && table.ends_in_runtime()) return MNEME_REAL(table, hipMemGetAddressRange)(base, size, pointer);
   if (!found) return hipErrorNotFound;
   if (base) *base = reinterpret_cast<void*>(found->address.address);
   if (size) *size = found->size.count;
   return hipSuccess;
 }
-hipError_t get_size(Table&, void* pointer, size_t* size) {
+hipError_t get_size(Table& table, void* pointer, size_t* size) {
   if (!pointer || !size) return hipErrorInvalidValue;
   const auto found = Allocations::get().find(pointer);
+  if (!found && table.ends_in_runtime()) return MNEME_REAL(table, hipMemPtrGetInfo)(pointer, size);
   if (!found || found->address.address != reinterpret_cast<uint64_t>(pointer)) return hipErrorInvalidValue;
   *size = found->size.count;
   return hipSuccess;
@@ -108,8 +112,10 @@ hipError_t register_host(Table& table, void* pointer, size_t size, unsigned flag
   return to_hip(MNEME_CUDA(table, cudaHostRegister)(pointer, size, flags & kKnown));
 }
 
-// Fine-grained memory, and memory of signals, are kinds of device memory.
+// Fine-grained memory, and memory of signals, are kinds of device memory. Of a GPU's an interposer has none: it is told of it as
+// of memory that comes from elsewhere.
 hipError_t allocate_with_flags(Table& table, void** pointer, size_t size, unsigned flags) {
+  if (table.ends_in_runtime() && flags != hipDeviceMallocDefault) return give_external(table, pointer, size);
   if (flags & ~static_cast<unsigned>(hipDeviceMallocFinegrained | hipMallocSignalMemory)) return hipErrorInvalidValue;
   return to_hip(MNEME_CUDA(table, cudaMalloc)(pointer, size));
 }
@@ -199,18 +205,41 @@ hipError_t get_some_attributes(Table& table, unsigned count, hipPointer_attribut
   return hipSuccess;
 }
 
+// What an interposer asks of a pointer. HIP refuses one that it does not know, of which CUDA says just that.
+cudaError_t end_of_get_attributes(Table& table, cudaPointerAttributes* attributes, const void* pointer) {
+  if (!attributes) return cudaErrorInvalidValue;
+  hipPointerAttribute_t found{};
+  *attributes = {};
+  const hipError_t result = MNEME_REAL(table, hipPointerGetAttributes)(&found, pointer);
+  if (result == hipErrorInvalidValue) return (void)MNEME_REAL(table, hipGetLastError)(), cudaSuccess;
+  if (result != hipSuccess) return to_cuda(result);
+  attributes->type = found.isManaged                         ? cudaMemoryTypeManaged
+                     : found.memoryType == hipMemoryTypeHost ? cudaMemoryTypeHost
+                                                             : cudaMemoryTypeDevice;
+  attributes->device = found.device;
+  attributes->devicePointer = found.devicePointer;
+  attributes->hostPointer = found.hostPointer;
+  return cudaSuccess;
+}
+
+#define MNEME_PAIR(hip, cuda) MNEME_CALL_##hip, decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)
 #define MNEME_KEPT_ROW(hip, cuda) \
-  Hook<MNEME_CALL_##hip, &Kept<&Row<decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)>::call>::call>
+  RowHook<MNEME_CALL_##hip, &Kept<&Row<MNEME_PAIR(hip, cuda)>::call>::call, Inverse<MNEME_PAIR(hip, cuda)>>
 #define MNEME_KEPT(hip, handler) Hook<MNEME_CALL_##hip, &Noted<&Kept<&handler>::call>::call>
+#define MNEME_KEPT_THROUGH(hip, handler, cuda) \
+  Hook<MNEME_CALL_##hip, &Kept<&NotedAsMade<MNEME_CALL_##hip, &handler, MNEME_CALL_##cuda>::call>::call>
 #define MNEME_FORGOTTEN_ROW(hip, cuda) \
-  Hook<MNEME_CALL_##hip, &Forgotten<&Row<decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)>::call>::call>
+  RowHook<MNEME_CALL_##hip, &Forgotten<&Row<MNEME_PAIR(hip, cuda)>::call>::call, Inverse<MNEME_PAIR(hip, cuda)>>
 using Rows = HookList<
     MNEME_KEPT_ROW(hipMalloc, cudaMalloc), MNEME_KEPT_ROW(hipMallocHost, cudaMallocHost),
     MNEME_KEPT_ROW(hipMemAllocHost, cudaMallocHost), MNEME_KEPT_ROW(hipMallocPitch, cudaMallocPitch),
-    MNEME_KEPT_ROW(hipMalloc3D, cudaMalloc3D), MNEME_KEPT(hipHostMalloc, allocate_host), MNEME_KEPT(hipHostAlloc, allocate_host),
-    MNEME_KEPT(hipExtMallocWithFlags, allocate_with_flags), MNEME_KEPT(hipMallocManaged, allocate_managed),
-    MNEME_KEPT(hipMallocAsync, allocate_async), MNEME_KEPT(hipMallocFromPoolAsync, allocate_from_pool),
-    MNEME_KEPT(hipMemAllocPitch, allocate_pitch), MNEME_FORGOTTEN_ROW(hipFree, cudaFree),
+    MNEME_KEPT_ROW(hipMalloc3D, cudaMalloc3D), MNEME_KEPT_THROUGH(hipHostMalloc, allocate_host, cudaHostAlloc),
+    MNEME_KEPT_THROUGH(hipHostAlloc, allocate_host, cudaHostAlloc),
+    MNEME_KEPT_THROUGH(hipExtMallocWithFlags, allocate_with_flags, cudaExternalMemoryGetMappedBuffer),
+    MNEME_KEPT_THROUGH(hipMallocManaged, allocate_managed, cudaMallocManaged),
+    MNEME_KEPT_THROUGH(hipMallocAsync, allocate_async, cudaMallocAsync),
+    MNEME_KEPT_THROUGH(hipMallocFromPoolAsync, allocate_from_pool, cudaMallocFromPoolAsync),
+    MNEME_KEPT_THROUGH(hipMemAllocPitch, allocate_pitch, cudaMallocPitch), MNEME_FORGOTTEN_ROW(hipFree, cudaFree),
     MNEME_FORGOTTEN_ROW(hipFreeHost, cudaFreeHost), MNEME_FORGOTTEN_ROW(hipHostFree, cudaFreeHost),
     MNEME_FORGOTTEN_ROW(hipFreeAsync, cudaFreeAsync), MNEME_OWN(hipMemGetAddressRange, get_address_range),
     MNEME_OWN(hipMemPtrGetInfo, get_size), MNEME_ROW(hipHostUnregister, cudaHostUnregister),
@@ -222,12 +251,21 @@ using Rows = HookList<
     MNEME_ROW(hipDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool), MNEME_ROW(hipDeviceGetMemPool, cudaDeviceGetMemPool),
     MNEME_ROW(hipDeviceSetMemPool, cudaDeviceSetMemPool), MNEME_ROW(hipMemRangeGetAttribute, cudaMemRangeGetAttribute),
     MNEME_ROW(hipMemRangeGetAttributes, cudaMemRangeGetAttributes), MNEME_ROW(hipStreamAttachMemAsync, cudaStreamAttachMemAsync),
-    MNEME_OWN(hipHostRegister, register_host), MNEME_OWN(hipMemAdvise, advise), MNEME_OWN(hipMemPrefetchAsync, prefetch),
-    MNEME_OWN(hipPointerGetAttributes, get_attributes), MNEME_OWN(hipPointerGetAttribute, get_attribute),
-    MNEME_OWN(hipDrvPointerGetAttributes, get_some_attributes)>;
+    MNEME_OWN_THROUGH(hipHostRegister, register_host, cudaHostRegister), MNEME_EMULATED(hipMemAdvise, advise),
+    MNEME_EMULATED(hipMemPrefetchAsync, prefetch), MNEME_EMULATED(hipPointerGetAttributes, get_attributes),
+    MNEME_EMULATED(hipPointerGetAttribute, get_attribute), MNEME_EMULATED(hipDrvPointerGetAttributes, get_some_attributes)>;
+
+using Allocate = hipError_t (*)(void**, size_t, unsigned);
+using AllocateAsync = hipError_t (*)(void**, size_t, hipStream_t);
+using AllocateFromPool = hipError_t (*)(void**, size_t, hipMemPool_t, hipStream_t);
+using Ends = HookList<MNEME_END(hipHostMalloc, cudaHostAlloc, Allocate), MNEME_END(hipMallocManaged, cudaMallocManaged, Allocate),
+                      MNEME_END(hipHostRegister, cudaHostRegister, hipError_t (*)(void*, size_t, unsigned)),
+                      MNEME_END(hipMallocAsync, cudaMallocAsync, AllocateAsync),
+                      MNEME_END(hipMallocFromPoolAsync, cudaMallocFromPoolAsync, AllocateFromPool),
+                      MNEME_WRITTEN_END(hipPointerGetAttributes, cudaPointerGetAttributes, end_of_get_attributes)>;
 
 }  // namespace
 
-void install_memory(const Table& table) { Rows::install(table); }
+void install_memory(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

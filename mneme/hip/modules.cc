@@ -57,12 +57,14 @@ class Modules {
 void register_symbols(Table& table, Module& module, const CodeSymbols& symbols) {
   for (const std::string& name : symbols.kernels) {
     auto& kernel = module.kernels[name] = std::make_unique<Named>(Named{name});
+    program_code().add_function(module.registered, kernel.get(), name.c_str());
     MNEME_CUDA(table, __cudaRegisterFunction)
     (module.registered, reinterpret_cast<const char*>(kernel.get()), kernel->name.data(), kernel->name.c_str(), -1, nullptr,
      nullptr, nullptr, nullptr, nullptr);
   }
   for (const auto& [name, size] : symbols.variables) {
     auto& variable = module.variables[name] = std::make_unique<Named>(Named{name});
+    program_code().add_variable(module.registered, {variable.get(), name, size, false, false});
     MNEME_CUDA(table, __cudaRegisterVar)
     (module.registered, reinterpret_cast<char*>(variable.get()), variable->name.data(), variable->name.c_str(), 0, size, 0, 0);
   }

@@ -1,12 +1,15 @@
 #include "mneme/hip/program_code.h"
 
 #include <atomic>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "mneme/base/log.h"
 #include "mneme/hip/errors.h"
 #include "mneme/hooks/registration_hooks.h"
+#include "mneme/runtime/code_object.h"
 
 namespace mneme::hip {
 namespace {
@@ -50,6 +53,7 @@ void add_managed_variable(Table& table, const ManagedVariable& variable) {
   }
   if (variable.initial_value) std::memcpy(memory, variable.initial_value, variable.size);
   *variable.host_pointer = memory;
+  program_code().add_variable(variable.handle, {variable.host_pointer, variable.name, sizeof(void*), false, false});
   MNEME_CUDA(table, __cudaRegisterVar)
   (variable.handle, reinterpret_cast<char*>(variable.host_pointer), nullptr, variable.name.c_str(), 0, sizeof(void*), 0, 0);
   std::lock_guard lock(placed().mutex);
@@ -70,6 +74,40 @@ hipError_t set_managed_pointers() {
   }
   if (result == cudaSuccess) placed().waiting.store(false, std::memory_order_release);
   return to_hip(result);
+}
+
+// Variables that the program has not registered, as those that only device code names, are registered when they are asked for.
+int find_global(const void* function, const char* name, uint64_t* address, uint64_t* size) {
+  static std::mutex mutex;
+  static auto* keys =
+      new std::map<std::pair<uint64_t, std::string>, std::unique_ptr<std::string>>;  // by image, which is never reused
+  const auto kernel = program_code().find_kernel(function);
+  if (!kernel) return 1;
+  const RegisteredImage& image = *kernel->image;
+  Table& table = Table::attached(image.table());
+  const auto ask = [&](const void* host_variable) {
+    void* found = nullptr;
+    size_t bytes = 0;
+    if (MNEME_CUDA(table, cudaGetSymbolAddress)(&found, host_variable) != cudaSuccess ||
+        MNEME_CUDA(table, cudaGetSymbolSize)(&bytes, host_variable) != cudaSuccess)
+      return (void)MNEME_CUDA(table, cudaGetLastError)(), 1;
+    *address = reinterpret_cast<uint64_t>(found);
+    *size = bytes;
+    return 0;
+  };
+  for (const RegisteredVariable& variable : image.variables())
+    if (variable.name == name) return ask(variable.host_address);
+  const auto elf = image.device_elf();
+  const auto symbols = elf.ok() ? read_code_object_symbols(elf->bytes, "the program's code") : elf.status();
+  if (!symbols.ok() || !symbols->variables.contains(name)) return 1;
+  std::lock_guard lock(mutex);
+  auto& key = (*keys)[{image.id(), name}];
+  if (!key) {
+    key = std::make_unique<std::string>(name);
+    table.runtime<decltype(&::__hipRegisterVar)>(MNEME_CALL___hipRegisterVar)(
+        static_cast<void**>(image.handle()), key.get(), key->data(), key->c_str(), 0, symbols->variables.at(name), 0, 0);
+  }
+  return ask(key.get());
 }
 
 void remove_managed_variables(void** handle) {

@@ -1,4 +1,5 @@
-// What the program has registered: the code objects, for what they say of the device that they are for, and managed variables.
+// What the program has registered: the code objects, for what they say of the device that they are for and of their kernels, and
+// managed variables.
 #pragma once
 
 #include <string>
@@ -14,6 +15,10 @@ Registry& program_code();
 
 // The target of the program's first code object, "gfx90a:sramecc+:xnack-"; "gfx90a" where the program has none.
 std::string program_architecture();
+
+// Where a kernel's code object has the variable of that name, for interposers of a program whose slots end in its runtime
+// (mneme_find_global_function).
+int find_global(const void* function, const char* name, uint64_t* address, uint64_t* size);
 
 // 64 for GCN and CDNA, 32 for RDNA.
 int wavefront_of(std::string_view architecture);

@@ -54,27 +54,28 @@ hipError_t create_event(Table& table, hipEvent_t* event, unsigned flags) {
   return to_hip(MNEME_CUDA(table, cudaEventCreateWithFlags)(reinterpret_cast<cudaEvent_t*>(event), flags & ~kReleases));
 }
 
-using Rows =
-    HookList<MNEME_ROW(hipStreamCreate, cudaStreamCreate), MNEME_ROW(hipStreamCreateWithFlags, cudaStreamCreateWithFlags),
-             MNEME_ROW(hipStreamCreateWithPriority, cudaStreamCreateWithPriority), MNEME_ROW(hipStreamDestroy, cudaStreamDestroy),
-             MNEME_ROW(hipStreamQuery, cudaStreamQuery), MNEME_ROW_SPT(hipStreamQuery, cudaStreamQuery, ptsz),
-             MNEME_ROW(hipStreamSynchronize, cudaStreamSynchronize),
-             MNEME_ROW_SPT(hipStreamSynchronize, cudaStreamSynchronize, ptsz), MNEME_ROW(hipStreamWaitEvent, cudaStreamWaitEvent),
-             MNEME_ROW_SPT(hipStreamWaitEvent, cudaStreamWaitEvent, ptsz), MNEME_ROW(hipStreamGetFlags, cudaStreamGetFlags),
-             MNEME_ROW_SPT(hipStreamGetFlags, cudaStreamGetFlags, ptsz), MNEME_ROW(hipStreamGetPriority, cudaStreamGetPriority),
-             MNEME_ROW_SPT(hipStreamGetPriority, cudaStreamGetPriority, ptsz),
-             MNEME_OWN(hipExtStreamCreateWithCUMask, create_with_mask), MNEME_OWN(hipStreamAddCallback, add_callback),
-             Hook<MNEME_CALL_hipGetStreamDeviceId, &get_device>, MNEME_ROW(hipStreamBeginCapture, cudaStreamBeginCapture),
-             MNEME_ROW(hipStreamEndCapture, cudaStreamEndCapture), MNEME_ROW(hipStreamIsCapturing, cudaStreamIsCapturing),
-             MNEME_ROW(hipThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode),
-             MNEME_OWN(hipStreamGetCaptureInfo, get_capture), MNEME_OWN(hipStreamGetCaptureInfo_v2, get_capture_with_graph),
-             MNEME_OWN(hipStreamUpdateCaptureDependencies, update_dependencies), MNEME_ROW(hipEventCreate, cudaEventCreate),
-             MNEME_OWN(hipEventCreateWithFlags, create_event), MNEME_ROW(hipEventRecord, cudaEventRecord),
-             MNEME_ROW(hipEventDestroy, cudaEventDestroy), MNEME_ROW(hipEventSynchronize, cudaEventSynchronize),
-             MNEME_ROW(hipEventElapsedTime, cudaEventElapsedTime), MNEME_ROW(hipEventQuery, cudaEventQuery)>;
+using Rows = HookList<
+    MNEME_ROW(hipStreamCreate, cudaStreamCreate), MNEME_ROW(hipStreamCreateWithFlags, cudaStreamCreateWithFlags),
+    MNEME_ROW(hipStreamCreateWithPriority, cudaStreamCreateWithPriority), MNEME_ROW(hipStreamDestroy, cudaStreamDestroy),
+    MNEME_ROW(hipStreamQuery, cudaStreamQuery), MNEME_ROW_SPT(hipStreamQuery, cudaStreamQuery, ptsz),
+    MNEME_ROW(hipStreamSynchronize, cudaStreamSynchronize), MNEME_ROW_SPT(hipStreamSynchronize, cudaStreamSynchronize, ptsz),
+    MNEME_ROW(hipStreamWaitEvent, cudaStreamWaitEvent), MNEME_ROW_SPT(hipStreamWaitEvent, cudaStreamWaitEvent, ptsz),
+    MNEME_ROW(hipStreamGetFlags, cudaStreamGetFlags), MNEME_ROW_SPT(hipStreamGetFlags, cudaStreamGetFlags, ptsz),
+    MNEME_ROW(hipStreamGetPriority, cudaStreamGetPriority), MNEME_ROW_SPT(hipStreamGetPriority, cudaStreamGetPriority, ptsz),
+    MNEME_EMULATED(hipExtStreamCreateWithCUMask, create_with_mask), MNEME_EMULATED(hipStreamAddCallback, add_callback),
+    MNEME_EMULATED_AS_IS(hipGetStreamDeviceId, get_device), MNEME_ROW(hipStreamBeginCapture, cudaStreamBeginCapture),
+    MNEME_ROW(hipStreamEndCapture, cudaStreamEndCapture), MNEME_ROW(hipStreamIsCapturing, cudaStreamIsCapturing),
+    MNEME_ROW(hipThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode),
+    MNEME_EMULATED(hipStreamGetCaptureInfo, get_capture), MNEME_EMULATED(hipStreamGetCaptureInfo_v2, get_capture_with_graph),
+    MNEME_EMULATED(hipStreamUpdateCaptureDependencies, update_dependencies), MNEME_ROW(hipEventCreate, cudaEventCreate),
+    MNEME_EMULATED(hipEventCreateWithFlags, create_event), MNEME_ROW(hipEventRecord, cudaEventRecord),
+    MNEME_ROW(hipEventDestroy, cudaEventDestroy), MNEME_ROW(hipEventSynchronize, cudaEventSynchronize),
+    MNEME_ROW(hipEventElapsedTime, cudaEventElapsedTime), MNEME_ROW(hipEventQuery, cudaEventQuery)>;
+
+using Ends = HookList<MNEME_END(hipEventCreateWithFlags, cudaEventCreateWithFlags, hipError_t (*)(hipEvent_t*, unsigned))>;
 
 }  // namespace
 
-void install_streams(const Table& table) { Rows::install(table); }
+void install_streams(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

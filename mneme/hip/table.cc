@@ -3,6 +3,8 @@
 #include <array>
 #include <mutex>
 
+#include "mneme/hip/program_code.h"
+
 namespace mneme::hip {
 namespace {
 
@@ -17,7 +19,7 @@ const char* has_no_text(cudaError_t) { return "unknown error"; }
 
 // Annotations of the program go to whoever asks for them at CUDA's table.
 void annotate(mneme_call_table* program, const void* pointer, uint64_t count, const mneme_annotation* annotation) {
-  mneme_call_table& cuda = Table::attached(program->index).attach(*program);
+  mneme_call_table& cuda = Table::attached(program->index).attach(*program, SlotsEnd::filled);
   if (cuda.annotate) cuda.annotate(&cuda, pointer, count, annotation);
 }
 
@@ -25,22 +27,22 @@ void annotate(mneme_call_table* program, const void* pointer, uint64_t count, co
 
 Table& Table::attached(uint32_t index) { return all_tables()[index]; }
 
-mneme_call_table& Table::attach(mneme_call_table& program) {
+mneme_call_table& Table::attach(mneme_call_table& program, SlotsEnd end) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (program_) return cuda_;
   program_ = &program;
+  end_ = end;
   for (mneme_function& slot : slots_) slot = reinterpret_cast<mneme_function>(&has_no_cuda);
   for (mneme_call text : {MNEME_CALL_cudaGetErrorName, MNEME_CALL_cudaGetErrorString})
     slots_[text] = reinterpret_cast<mneme_function>(&has_no_text);
-  std::copy(std::begin(slots_), std::end(slots_), std::begin(real_));
   cuda_ = {.abi_version = MNEME_ABI_VERSION,
            .call_count = MNEME_CALL_COUNT,
            .index = program.index,
            .device = MNEME_TABLE_HIP,
            .slots = slots_,
            .real = real_,
-           .find_global = nullptr,
+           .find_global = end == SlotsEnd::runtime ? &find_global : nullptr,
            .calls_digest = MNEME_CUDA_CALLS_DIGEST,
            .object = program.object,
            .annotate = nullptr};
@@ -59,6 +61,11 @@ mneme_call_table& Table::attach(mneme_call_table& program) {
   install_device(*this);
   install_contexts(*this);
   install_graphs(*this);
+  if (end == SlotsEnd::runtime) {
+    install_external_memory(*this);
+    install_ends(*this);
+  }
+  std::copy(std::begin(slots_), std::end(slots_), std::begin(real_));
   return cuda_;
 }
 

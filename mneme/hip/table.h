@@ -2,6 +2,7 @@
 //
 // The interposers (emulation, record, tuned) stand before the second one, and know nothing of HIP. A slot of the program's table
 // has a handler that calls the slot of CUDA's function of the same meaning (rows.h); where there is none, one that says so.
+// The slots of CUDA's table are an interposer's own functions (those of the emulation), or end in the program's HIP runtime.
 #pragma once
 
 #include <string_view>
@@ -12,6 +13,12 @@
 #include "mneme/hooks/call_hooks.h"
 
 namespace mneme::hip {
+
+// What CUDA's slots hold before interposers stand before them.
+enum class SlotsEnd {
+  filled,   // what an interposer fills them with, which implements CUDA's functions
+  runtime,  // functions that call the program's own HIP runtime
+};
 
 class Table final {
  public:
@@ -25,13 +32,33 @@ class Table final {
   // The slot of CUDA's table, as the interposers have left it.
   mneme_function cuda(mneme_call call) const { return slots_[call]; }
 
-  // Makes CUDA's table, at the first call, and fills the program's.
-  mneme_call_table& attach(mneme_call_table& program);
-  // CUDA's table; null before attach().
-  mneme_call_table* attached_cuda() { return program_ ? &cuda_ : nullptr; }
+  // The same, for calls from within. Function: of its type.
+  template <typename Function>
+  Function runtime(mneme_hip_call call) const {
+    return reinterpret_cast<Function>(program_->real[call]);
+  }
+  bool ends_in_runtime() const { return end_ == SlotsEnd::runtime; }
+  // Whether an interposer has replaced the slot's end.
+  bool is_stood_before(mneme_call call) const { return slots_[call] != real_[call]; }
+  // Sets the end of a slot, unless it has one. For attach().
+  template <typename R, typename... A>
+  void end(mneme_call call, R (*function)(A...)) {
+    if (has_end_[call]) return;
+    has_end_[call] = true;
+    slots_[call] = reinterpret_cast<mneme_function>(function);
+  }
+  bool has_end(mneme_call call) const { return has_end_[call]; }
+  void set_slot(mneme_call call, mneme_function function) { slots_[call] = function; }
+
+  // Makes CUDA's table, at the first call, and fills the program's. Later calls find it as it is.
+  mneme_call_table& attach(mneme_call_table& program, SlotsEnd end);
+  // CUDA's table where an interposer implements it; null where none does, or before attach().
+  mneme_call_table* attached_cuda() { return program_ && !ends_in_runtime() ? &cuda_ : nullptr; }
 
  private:
   mneme_call_table* program_ = nullptr;
+  SlotsEnd end_ = SlotsEnd::filled;
+  bool has_end_[MNEME_CALL_COUNT] = {};
   mneme_call_table cuda_{};
   mneme_function slots_[MNEME_CALL_COUNT] = {};
   mneme_function real_[MNEME_CALL_COUNT] = {};
@@ -40,7 +67,7 @@ class Table final {
 // MNEME_CUDA(table, cudaMalloc)(&pointer, size)
 #define MNEME_CUDA(table, name) (reinterpret_cast<decltype(&::name)>((table).cuda(MNEME_CALL_##name)))
 
-// Each fills the slots of one family of functions.
+// Each fills the slots of one family of functions, and the ends of the slots that it calls.
 void install_missing(const Table& table);  // all: they return hipErrorNotSupported, and say so once by name
 // The names of those that nothing else was installed for.
 std::vector<std::string_view> missing_functions(const Table& table);
@@ -57,5 +84,11 @@ void install_streams(const Table& table);
 void install_device(const Table& table);
 void install_contexts(const Table& table);
 void install_graphs(const Table& table);
+void install_external_memory(const Table& table);  // where CUDA's slots end in the runtime
+// Where CUDA's slots end in the runtime: the ends that are written, and then the rest, which return cudaErrorNotSupported and say
+// so once by name.
+void install_ends(Table& table);
+// The names of CUDA's functions that have no end.
+std::vector<std::string_view> functions_without_end(const Table& table);
 
 }  // namespace mneme::hip

@@ -12,6 +12,6 @@ using Rows = HookList<MNEME_ROW(hipCreateTextureObject, cudaCreateTextureObject)
 
 }  // namespace
 
-void install_textures(const Table& table) { Rows::install(table); }
+void install_textures(const Table& table) { install_both_ways<Rows>(table); }
 
 }  // namespace mneme::hip

@@ -42,6 +42,14 @@ cudaMemPoolProps to_cuda(const hipMemPoolProps& from) {
   return to;
 }
 
+hipMemPoolProps to_hip(const cudaMemPoolProps& from) {
+  hipMemPoolProps to{};
+  to.allocType = static_cast<hipMemAllocationType>(from.allocType);
+  to.handleTypes = static_cast<hipMemAllocationHandleType>(from.handleTypes);
+  to.location = std::bit_cast<hipMemLocation>(from.location);
+  return to;
+}
+
 cudaResourceDesc to_cuda(const hipResourceDesc& from) {
   cudaResourceDesc to{};
   to.resType = static_cast<cudaResourceType>(from.resType);
@@ -93,18 +101,24 @@ hipTextureDesc to_hip(const cudaTextureDesc& from) {
   return to;
 }
 
-hipFuncAttributes to_hip(const cudaFuncAttributes& from) {
-  return {.binaryVersion = from.binaryVersion,
-          .cacheModeCA = from.cacheModeCA,
-          .constSizeBytes = from.constSizeBytes,
-          .localSizeBytes = from.localSizeBytes,
-          .maxDynamicSharedSizeBytes = from.maxDynamicSharedSizeBytes,
-          .maxThreadsPerBlock = from.maxThreadsPerBlock,
-          .numRegs = from.numRegs,
-          .preferredShmemCarveout = from.preferredShmemCarveout,
-          .ptxVersion = from.ptxVersion,
-          .sharedSizeBytes = from.sharedSizeBytes};
+// The members have the same names, in another order.
+template <typename To, typename From>
+static To function_attributes(const From& from) {
+  To to{};
+  to.binaryVersion = from.binaryVersion;
+  to.cacheModeCA = from.cacheModeCA;
+  to.constSizeBytes = from.constSizeBytes;
+  to.localSizeBytes = from.localSizeBytes;
+  to.maxDynamicSharedSizeBytes = from.maxDynamicSharedSizeBytes;
+  to.maxThreadsPerBlock = from.maxThreadsPerBlock;
+  to.numRegs = from.numRegs;
+  to.preferredShmemCarveout = from.preferredShmemCarveout;
+  to.ptxVersion = from.ptxVersion;
+  to.sharedSizeBytes = from.sharedSizeBytes;
+  return to;
 }
+hipFuncAttributes to_hip(const cudaFuncAttributes& from) { return function_attributes<hipFuncAttributes>(from); }
+cudaFuncAttributes to_cuda(const hipFuncAttributes& from) { return function_attributes<cudaFuncAttributes>(from); }
 
 hipGraphNodeType to_hip(cudaGraphNodeType from) {
   switch (from) {

@@ -209,6 +209,7 @@ hipMemsetParams to_hip(const cudaMemsetParams& from);
 cudaKernelNodeParams to_cuda(const hipKernelNodeParams& from);
 hipKernelNodeParams to_hip(const cudaKernelNodeParams& from);
 cudaMemPoolProps to_cuda(const hipMemPoolProps& from);
+hipMemPoolProps to_hip(const cudaMemPoolProps& from);
 cudaResourceDesc to_cuda(const hipResourceDesc& from);
 hipResourceDesc to_hip(const cudaResourceDesc& from);
 cudaResourceViewDesc to_cuda(const hipResourceViewDesc& from);
@@ -216,6 +217,7 @@ hipResourceViewDesc to_hip(const cudaResourceViewDesc& from);
 cudaTextureDesc to_cuda(const hipTextureDesc& from);
 hipTextureDesc to_hip(const cudaTextureDesc& from);
 hipFuncAttributes to_hip(const cudaFuncAttributes& from);
+cudaFuncAttributes to_cuda(const hipFuncAttributes& from);
 hipGraphNodeType to_hip(cudaGraphNodeType from);  // hipGraphNodeTypeCount: HIP has no such node
 
 }  // namespace mneme::hip

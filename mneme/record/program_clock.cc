@@ -55,7 +55,8 @@ class HostClock final : public ProgramClock {
 
 class EventClock final : public ProgramClock {
  public:
-  std::string source() const override { return "cuda_event"; }
+  explicit EventClock(std::string source) : source_(std::move(source)) {}
+  std::string source() const override { return source_; }
 
   std::optional<LaunchTag> begin(Vendor& vendor, void* stream) override {
     auto start = vendor.record_event(stream);
@@ -95,10 +96,17 @@ class EventClock final : public ProgramClock {
     launches_.erase(launch);
   }
 
+  const std::string source_;
   std::mutex mutex_;
   LaunchTag last_ = 0;
   std::map<LaunchTag, Pair> launches_;
 };
+
+// The vendor's events are those that the device's own clock has where nothing observes launches.
+std::string event_source(Device& device) {
+  const auto clock = device.clock();
+  return clock.ok() && clock->source.ends_with("_event") ? clock->source : "cuda_event";
+}
 
 }  // namespace
 
@@ -108,7 +116,7 @@ std::unique_ptr<ProgramClock> make_program_clock(Device& device) {
     return std::make_unique<ObserverClock>(*observer, clock.ok() ? clock->source : "");
   }
   if (backend_of(device.properties().kind).launch_return == LaunchReturn::when_done) return std::make_unique<HostClock>();
-  return std::make_unique<EventClock>();
+  return std::make_unique<EventClock>(event_source(device));
 }
 
 }  // namespace mneme

@@ -20,7 +20,11 @@ class Table final : public Vendor, public CallTable {
   void on_load();
   void on_unload() { recorder()->forget_kernels(); }
 
-  DeviceKind device_kind() const override { return abi().device == MNEME_TABLE_CPU ? DeviceKind::cpu : DeviceKind::cuda; }
+  DeviceKind device_kind() const override {
+    return abi().device == MNEME_TABLE_CPU   ? DeviceKind::cpu
+           : abi().device == MNEME_TABLE_HIP ? DeviceKind::hip
+                                             : DeviceKind::cuda;
+  }
   Status prepare() override;
   Result<int> current_device() override;
   Result<void*> record_event(void* stream) override;
@@ -41,7 +45,7 @@ void install_activity_hooks(Table& table);  // other calls that write device mem
 // To be called before the vendor's device goes: unpins all host memory that was served, and forgets the rest.
 void release_host_memory(Table& table);
 
-// Checks and numbers the table, or the one in which a HIP program's calls end (accept_cuda_slots()), remembers its slots and
+// Checks and numbers the table, or the one through which a HIP program's calls go (accept_cuda_slots()), remembers its slots and
 // replaces them. Fails as accept_cuda_slots() does.
 Status attach_table(mneme_call_table& program);
 

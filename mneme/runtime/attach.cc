@@ -46,9 +46,9 @@ Result<mneme_call_table*> accept_cuda_slots(mneme_call_table& table, CudaSlots s
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* function = library ? ::dlsym(library, kCudaTableSymbol) : nullptr;
   if (!function) return error(Code::unavailable, "loading {}: {}", path, ::dlerror());
-  mneme_call_table* const cuda = reinterpret_cast<CudaTableFunction>(function)(&table, slots == CudaSlots::implemented);
+  mneme_call_table* const cuda = reinterpret_cast<CudaTableFunction>(function)(&table, static_cast<int>(slots));
   if (cuda) return cuda;
-  return error(Code::unsupported, "{} calls the HIP runtime, whose launches are recorded on the CPU device alone: --device cpu",
+  return error(Code::unsupported, "{} calls the HIP runtime, where deployed code is used on the CPU device alone: --device cpu",
                table.object);
 }
 

@@ -13,18 +13,19 @@ namespace mneme {
 // MNEME_MAX_TABLES tables are in use.
 Status accept_table(mneme_call_table& table, const RuntimeCalls& calls = cuda_runtime_calls());
 
-// What an interposer does with CUDA's functions: it is them, on a device of its own, or it stands before them.
-enum class CudaSlots { implemented, stood_before };
+// What an interposer does with CUDA's functions: it is them, on a device of its own; or it stands before them, whoever they are,
+// or only where they are another interposer's.
+enum class CudaSlots { implemented, stood_before, stood_before_implemented };
 
 // The table whose slots an interposer of CUDA's functions replaces, checked and numbered. That is `table` itself, or for a HIP
-// program the one in which its calls end (docs/adr/0048-hip-over-cuda-slots.md), which libmneme_hip.so makes for who implements
-// them. Fails as accept_table() does. unavailable: that library cannot be loaded. unsupported: a HIP program's calls end in its
-// own runtime.
+// program the one through which its calls go (docs/adr/0048-hip-over-cuda-slots.md), which libmneme_hip.so makes: its slots are
+// those of who implements them, or end in the program's own HIP runtime. Fails as accept_table() does. unavailable: that library
+// cannot be loaded. unsupported: a HIP program's calls end in its own runtime, which the interposer does not stand before.
 Result<mneme_call_table*> accept_cuda_slots(mneme_call_table& table, CudaSlots slots);
 
-// What libmneme_hip.so exports: the table behind one of a HIP program. Where there is none yet it is made, or null without
-// `make`.
-typedef mneme_call_table* (*CudaTableFunction)(mneme_call_table* hip, int make);
+// What libmneme_hip.so exports: the table behind one of a HIP program. Where there is none yet it is made as `slots` (CudaSlots)
+// says; null: there is none for stood_before_implemented.
+typedef mneme_call_table* (*CudaTableFunction)(mneme_call_table* hip, int slots);
 inline constexpr char kCudaTableSymbol[] = "mneme_cuda_table";
 inline constexpr char kHipLibrary[] = "libmneme_hip.so";
 

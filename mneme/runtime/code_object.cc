@@ -52,7 +52,11 @@ Result<ByteVector> bundle_of(ByteSpan code, const std::string& name) {
 
 Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name) {
   MNEME_ASSIGN(const DeviceElf code, find_code_object(bundle, "", name));
-  MNEME_ASSIGN(const ElfView elf, ElfView::open_any(code.bytes, name));
+  return read_code_object_symbols(code.bytes, name);
+}
+
+Result<CodeSymbols> read_code_object_symbols(ByteSpan code_object, const std::string& name) {
+  MNEME_ASSIGN(const ElfView elf, ElfView::open_any(code_object, name));
   constexpr std::string_view kDescriptor = ".kd";  // a kernel's, which the kernel's name stands before
   CodeSymbols symbols;
   MNEME_TRY(elf.visit_symbols([&](const Elf64_Sym& symbol, std::string_view symbol_name) {

@@ -29,5 +29,7 @@ struct CodeSymbols {
   std::map<std::string, uint64_t> variables;  // with their sizes in bytes
 };
 Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name);
+// The same of a code object.
+Result<CodeSymbols> read_code_object_symbols(ByteSpan code_object, const std::string& name);
 
 }  // namespace mneme

@@ -209,7 +209,7 @@ bool Table::reaches_host_memory() {
 }
 
 Status attach_table(mneme_call_table& program) {
-  MNEME_ASSIGN(mneme_call_table * cuda, accept_cuda_slots(program, CudaSlots::stood_before));
+  MNEME_ASSIGN(mneme_call_table * cuda, accept_cuda_slots(program, CudaSlots::stood_before_implemented));
   mneme_call_table& abi = *cuda;
   Table& table = Table::attached(abi.index);
   table.attach(abi);

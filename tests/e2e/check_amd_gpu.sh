@@ -17,3 +17,14 @@ done
 printf '#!/bin/sh\necho "[  PASSED  ] 0 tests."\n' >package/libexec/mneme/hip_test_of_the_package
 expect 1 package/bin/mneme-check-gpu --device hip --only amd
 contains out "FAIL  hip_test_of_the_package: ran"
+
+# The part that records, over the tests' HIP runtime: all of it but replays on the GPU, whose code that runtime does not run, and the
+# program that was built without Mneme.
+if [ -n "${MNEME_TEST_HIP_RUNTIME:-}" ]; then
+  expect 1 env LD_PRELOAD="$MNEME_TEST_HIP_RUNTIME" MNEME_COMMAND="$(command -v mneme)" package/bin/mneme-check-gpu --device hip --only record
+  for text in "PASS  HIP program: built without Mneme" "PASS  HIP program: mneme record" "PASS  HIP program: mneme profile" "PASS  HIP program: 5 launches were recorded" \
+    "21312.0 247156.0 1000 1000 9 2"; do
+    contains out "$text"
+  done
+  [ "$(grep -c '^PASS  HIP program: replay of .* on cpu$' out)" = 5 ] || fail "replays on the CPU device"
+fi

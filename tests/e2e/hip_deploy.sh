@@ -26,3 +26,7 @@ expect 0 ./program --runs 2
 contains out "verified: memory is as recorded after the launch"
 expect 2 mneme export db scale --source -o folder
 contains err "the kernel was compiled for gfx90a, and sources are made for CUDA devices"
+
+# Where the program's calls end in its own runtime it runs as it is.
+MNEME_TUNED=app.tuned ./deployed >out 2>err || true
+contains err "tuned: ./deployed runs as it is: ./deployed calls the HIP runtime, where deployed code is used on the CPU device alone: --device cpu"
