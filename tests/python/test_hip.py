@@ -6,10 +6,11 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme import llvm
 from mneme.tune import tune
 from mneme.tune.command import main
 from mneme.tune.space import presets
-from mneme.tune.space.facts import LaunchFacts
+from mneme.tune.space.facts import LaunchFacts, warp_of
 
 RECORDING = Path(__file__).parent.parent / "recordings" / "hip"
 MI300 = "compile:gfx942"
@@ -45,6 +46,32 @@ def test_what_it_makes_of_its_launch_is_known(instance: Any) -> None:
     assert along_x.sizes and along_x.threads and not along_x.blocks
     assert along_x.reason == "blockIdx.x counts threads only"
     assert facts.directions["y"].reason == "the kernel does not read threadIdx.y"
+
+
+def test_its_blocks_are_whole_wavefronts(instance: Any) -> None:
+    assert LaunchFacts.of(instance, device="cpu").warp == 64
+    sizes: Any = presets.preset("launch", instance, device=MI300).parameters["block.x"]
+    assert {size % 64 for size in sizes.choices if size != instance.block[0]} == {0}
+
+
+@pytest.mark.parametrize(
+    ("processor", "features", "warp"),
+    [
+        ("gfx90a", "", 64),
+        ("gfx942", "+wavefrontsize64", 64),
+        ("gfx803", "", 64),
+        ("gfx9-4-generic", "", 64),
+        ("gfx1100", "", 32),
+        ("gfx1100", "+dot5-insts,+wavefrontsize64", 64),
+        ("gfx1030", "-wavefrontsize64,+wavefrontsize32", 32),
+        ("gfx10-1-generic", "", 32),
+        ("sm_90", "+ptx88", 32),
+    ],
+)
+def test_the_wavefront_is_the_one_that_code_was_compiled_for(processor: str, features: str, warp: int) -> None:
+    attributes = f'"target-cpu"="{processor}" "target-features"="{features}"'
+    module = llvm.parse(f"define void @kernel() {attributes} {{ ret void }}")
+    assert warp_of(module, "kernel") == warp
 
 
 def test_presets_have_the_knobs_of_amd(instance: Any) -> None:

@@ -54,6 +54,15 @@ def test_launch_knows_legal_blocks() -> None:
     assert isinstance(small, Categorical) and small.choices == (32, 40, 64)
 
 
+def test_blocks_are_whole_wavefronts() -> None:
+    sizes = launch(LaunchFacts((313, 1, 1), (128, 1, 1), warp=64)).parameters["block.x"]
+    assert isinstance(sizes, Categorical) and sizes.choices == tuple(range(64, 1025, 64))
+    small = launch(LaunchFacts((1, 1, 1), (40, 1, 1), warp=64)).parameters["block.x"]
+    assert isinstance(small, Categorical) and small.choices == (40, 64)
+    tiles = launch(LaunchFacts((10, 7, 1), (32, 8, 1), warp=64))
+    assert "64 <= block.x * block.y <= 1024" in tiles.constraints
+
+
 def test_without_ir_what_the_code_lacks_stays_out() -> None:
     def made(name: str, code: str) -> SearchSpace:
         return presets.PRESETS[name](LaunchFacts((313, 1, 1), (128, 1, 1), code=code))

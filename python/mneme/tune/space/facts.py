@@ -25,7 +25,8 @@ class LaunchFacts:
 
     `most_threads` is of a block: the device's limit, or the kernel's own. `directions`: by x, y and z, what the
     kernel's code shows of its launch, which without IR is little. `code`: "ir", "ptx" or "cubin". `passes`: the
-    pipeline of the launch as recorded, where there is IR that it can be compiled from; else default<O3>.
+    pipeline of the launch as recorded, where there is IR that it can be compiled from; else default<O3>. `warp`: the
+    threads of a warp, or of an AMD GPU's wavefront.
     """
 
     grid: tuple[int, int, int]
@@ -37,6 +38,7 @@ class LaunchFacts:
     directions: Mapping[str, Direction] = dataclasses.field(default_factory=lambda: dict.fromkeys("xyz", ANY))
     code: str = "ir"
     passes: str = "as-built"
+    warp: int = 32
 
     @classmethod
     def of(cls, instance: Instance, device: str | None = None) -> LaunchFacts:
@@ -57,6 +59,7 @@ class LaunchFacts:
             most_threads=min(_MOST_THREADS, bound or _MOST_THREADS),
             directions=dict.fromkeys("xyz", _REQUIRED) if built_for_one else directions_of(module),
             passes="as-built" if instance.kernel.pipeline or not instance.kernel.has_image else "default<O3>",
+            warp=warp_of(module, name),
         )
 
     @classmethod
@@ -84,6 +87,23 @@ def bound_of(module: llvm.Module, kernel: str) -> int | None:
         return int(str(sizes).split(",")[-1])
     bound = attributes.get("nvvm.maxntid")
     return None if bound is None else math.prod(int(extent) for extent in str(bound).split(","))
+
+
+def warp_of(module: llvm.Module, kernel: str) -> int:
+    """The threads of a warp, or of the wavefronts that the kernel was compiled for: 64 on gfx9 and before, else 32.
+
+    An option of the compiler's may have asked for the other size.
+    """
+    attributes = module.functions[kernel].attributes
+    processor, features = (str(attributes.get(f"target-{word}", "")) for word in ("cpu", "features"))
+    if not processor.startswith("gfx"):
+        return 32
+    asked = [size for size in (32, 64) if f"+wavefrontsize{size}" in features.split(",")]
+    if len(asked) == 1:
+        return asked[0]
+    # gfx906, gfx90a, gfx9-generic; the last two places of a number are the minor version and the stepping.
+    major = processor.removeprefix("gfx").split("-")[0]
+    return 64 if (major if processor.endswith("-generic") else major[:-2]) in ("6", "7", "8", "9") else 32
 
 
 def _kind(device: str) -> str:

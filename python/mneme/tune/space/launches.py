@@ -13,7 +13,6 @@ from mneme.tune.space.facts import LaunchFacts
 from mneme.tune.space.parameters import Parameter
 from mneme.tune.space.search_space import Line, SearchSpace
 
-_WARP = 32
 _MOST_IN_DIRECTION = {"x": 1024, "y": 1024, "z": 64}
 _MOST_BLOCKS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 # Where fewer blocks of whole warps divide the recorded threads, others are tried too.
@@ -39,7 +38,8 @@ class _Launch:
         self._recorded = dict(zip("xyz", facts.block, strict=True))
         self._extents = {name: blocks * self._recorded[name] for name, blocks in zip("xyz", facts.grid, strict=True)}
         self._wide = [name for name in "xyz" if self._extents[name] > 1] or ["x"]
-        self._least, self._most = min(_WARP, facts.threads), max(facts.most_threads, facts.threads)
+        self._warp = facts.warp
+        self._least, self._most = min(self._warp, facts.threads), max(facts.most_threads, facts.threads)
         self._sizes = self._sizes_in([name for name in self._wide if facts.directions[name].sizes])
         self._free = list(self._sizes)
         self._by_threads = [name for name in self._free if facts.directions[name].threads]
@@ -78,9 +78,9 @@ class _Launch:
         powers = [1 << power for power in range(11)]
         if by_threads:
             least = max(least, -(-extent // _MOST_BLOCKS[name]))
-            most = min(most, -(-extent // _WARP) * _WARP)
+            most = min(most, -(-extent // self._warp) * self._warp)
             powers = [power for power in powers if power < 2 * extent]
-        warps = [*range(_WARP, most + 1, _WARP)]
+        warps = [*range(self._warp, most + 1, self._warp)]
         dividing = [size for size in warps if extent % size == 0]
         if by_threads and len(dividing) >= _FEW_SIZES:
             warps = dividing
