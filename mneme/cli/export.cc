@@ -34,8 +34,8 @@ class ExportCommand : public Command {
                                  "launches, compares and times");
     app.add_flag(
            "--source", source_,
-           "one launch as a folder for a compiler's engineer: a program of a page for the CUDA driver, the code at each stage, "
-           "the memory as plain files, and a Makefile with opt, llc and ptxas")
+           "one launch as a folder for a compiler's engineer: a program of a page for the GPU's driver, the code at each stage, "
+           "the memory as plain files, and a Makefile with opt, llc and ptxas or ld.lld")
         ->excludes(program);
     app.add_flag("--whole", whole_, "with --program or --source: keep memory that the kernel neither reads nor writes");
     device_.declare(app, "what the program runs on; auto: the first that is there");
@@ -101,10 +101,9 @@ class ExportCommand : public Command {
   int run_source() {
     if (output_ == "-") return report_usage("export", "sources are a folder: name it with -o");
     if (device_.named() == DeviceKind::cpu)
-      return report_usage(
-          "export",
-          "sources are a program of the CUDA driver's: of the CPU device's code, which needs what Mneme runs it by, "
-          "--program --device cpu makes a program for a debugger");
+      return report_usage("export",
+                          "sources are a program of a GPU driver's: of the CPU device's code, which needs what Mneme runs it by, "
+                          "--program --device cpu makes a program for a debugger");
     if (Status status = OutputFolder::check(output_); !status.ok()) return report(status);
     return guard_.run(
         [&]() -> Outcome {
@@ -188,8 +187,10 @@ class ExportCommand : public Command {
     text += made.verified ? describe_verdict(*made.verified) : "not run here, where no GPU runs the code\n";
     text += describe_memory(made.memory, made.left_out, made.kept) + describe_masked(made.masked, made.unmasked);
     if (made.fidelity == ToolCommands::Fidelity::other)
-      text += "opt and llc do not give the PTX that Mneme has made: kernel.ptx is what Mneme runs, and the Makefile says more\n";
-    if (!made.has_cubin) text += "no assembler is here to make kernel.cubin: make does it, by ptxas\n";
+      text +=
+          fmt::format("opt and llc do not give the code that Mneme has made: {} is what Mneme runs, and the Makefile says more\n",
+                      made.translated);
+    if (!made.has_code) text += fmt::format("no assembler is here to make {}: make does it, by ptxas\n", made.code);
     return text;
   }
 

@@ -16,7 +16,7 @@ std::vector<Result<CompiledCode>> Compiler::assemble_all(std::span<const Transla
 }
 
 Result<ToolCommands> Compiler::tool_commands(const ir::Module&, const CompileOptions&) {
-  return error(Code::unsupported, "the commands that compile for {}: only for CUDA devices there are such programs", identity());
+  return error(Code::unsupported, "the commands that compile for {}: only for GPUs there are such programs", identity());
 }
 
 std::vector<std::string> Compiler::assembler_arguments(const Translation&) const { return {}; }

@@ -149,7 +149,7 @@ class Compiler {
   // How LLVM's own programs do the same (tool_commands.h). unsupported: no program does what is asked for, or the kind of device
   // has no such programs. Else it fails as compile() would.
   virtual Result<ToolCommands> tool_commands(const ir::Module& module, const CompileOptions& options);
-  // The options of the assembler's program with which assemble() does its work, but for the files: those of ptxas. Empty where
+  // The options of the program with which assemble() does its work, but for the files: those of ptxas or of ld.lld. Empty where
   // the code is machine code as it is, or no program assembles it.
   virtual std::vector<std::string> assembler_arguments(const Translation& translation) const;
   // The machine instructions of a compiled image, as text: SASS. unsupported: on the CPU device. unavailable: no tool for it is

@@ -2,7 +2,7 @@
 //
 //   opt OPT -passes=PASSES in.ll -S -o optimised.ll
 //   opt OPT -passes=CLEANING optimised.ll -S -o optimised.ll        where `cleaning` is not empty
-//   llc LLC optimised.ll -o kernel.ptx
+//   llc LLC optimised.ll -o kernel.ptx                              or an object, kernel.o, which a linker takes
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@ struct ToolCommands {
 
   std::string ir;         // text: the IR as the pass pipeline gets it, with line tables for debug information
   std::string optimised;  // text: the IR as these programs leave it, which is what llc is given
+  std::string assembly;   // text: what Compiler::translate() makes, as assembly
   std::string llvm;       // the version of LLVM: "22.1.8"
   std::string passes;
   std::string cleaning;                // drops functions that the kernel does not reach any more

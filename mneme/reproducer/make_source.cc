@@ -15,8 +15,6 @@
 namespace mneme {
 namespace {
 
-constexpr DeviceKind kKind = DeviceKind::cuda;
-
 // What a folder is made of.
 struct Parts {
   KernelRecord kernel;
@@ -29,12 +27,15 @@ struct Parts {
   MaskedPages masked;
   std::string kept, unmasked;
   std::optional<bool> verified;
+
+  DeviceKind kind() const { return code.vendor->kind; }
 };
 
-Status check_kernel(const Parts& parts) {
+Status check_kernel(Parts& parts) {
   const auto kind = kind_of_architecture(parts.kernel.arch);
-  if (!kind.ok() || *kind != kKind)
-    return error(Code::unsupported, "the kernel was compiled for {}, and sources are made for CUDA devices", parts.kernel.arch);
+  parts.code.vendor = kind.ok() ? find_source_vendor(*kind) : nullptr;
+  if (parts.code.vendor == nullptr)
+    return error(Code::unsupported, "the kernel was compiled for {}, and sources are made for GPUs", parts.kernel.arch);
   if (!parts.recorded.prologue.textures.empty())
     return Status(Code::unsupported, "the launch has textures or surfaces, which main.cpp does not make; --program does");
   uint64_t bytes = 0;
@@ -50,9 +51,10 @@ Status check_kernel(const Parts& parts) {
   return {};
 }
 
-std::string architecture_for(const SourceRequest& request, const KernelRecord& kernel, const Device& device) {
+std::string architecture_for(const SourceRequest& request, const Parts& parts, const Device& device) {
   if (!request.configuration.codegen.target.empty()) return request.configuration.codegen.target;
-  return device.properties().kind == kKind ? device.properties().architecture : architecture_without_device(kKind, kernel.arch);
+  return device.properties().kind == parts.kind() ? device.properties().architecture
+                                                  : architecture_without_device(parts.kind(), parts.kernel.arch);
 }
 
 // Of a kernel with IR.
@@ -72,10 +74,10 @@ Result<Translation> translate(const SourceRequest& request, Compiler& compiler, 
   if (code.sources() != nullptr) {
     MNEME_ASSIGN(parts.accesses, ir::access_types(code.sources()->recorded().module(), parts.kernel.name));
   }
-  MNEME_TRY(check_launch_code(code, parts.kernel, configuration, parts.shape, kKind));
+  MNEME_TRY(check_launch_code(code, parts.kernel, configuration, parts.shape, parts.kind()));
   const ProgramCode* program = code.program(configuration);
   if (program == nullptr) return translate_ir(request, compiler, *code.sources(), plan, parts);
-  return translate_program_code(*program, configuration.assembler, driver_options(parts.recorded.instance), kKind,
+  return translate_program_code(*program, configuration.assembler, driver_options(parts.recorded.instance), parts.kind(),
                                 parts.code.architecture);
 }
 
@@ -86,7 +88,7 @@ Status compile(const SourceRequest& request, Parts& parts) {
   MNEME_ASSIGN(parts.recorded.instance.annotations,
                annotations_of(request.configuration, parts.kernel, parts.recorded.instance, plan));
   ActivityScope compiling(Activity::compiling);
-  MNEME_ASSIGN(const auto compiler, Compiler::create(kKind, parts.code.architecture));
+  MNEME_ASSIGN(const auto compiler, Compiler::create(parts.kind(), parts.code.architecture));
   MNEME_ASSIGN(const Translation translation, translate(request, *compiler, plan, parts));
   MNEME_ASSIGN(parts.compiled, compiler->assemble(translation));
   SourceCode& code = parts.code;
@@ -94,15 +96,15 @@ Status compile(const SourceRequest& request, Parts& parts) {
   code.architecture = translation.architecture;
   code.assembler = parts.compiled.assembler;
   code.assembler_arguments = compiler->assembler_arguments(translation);
-  code.ptx = translation.code;
-  if (code.assembler != kDriverAssembler) code.cubin = parts.compiled.image.bytes;
+  code.translated = translation.code;
+  if (code.assembler != kDriverAssembler) code.image = parts.compiled.image.bytes;
   return {};
 }
 
 // Whether the code is right, where the device runs it.
 Status verify(const SourceRequest& request, Session& session, Parts& parts) {
   const DeviceProperties& device = session.device().properties();
-  if (device.kind != kKind || !check_target(request.configuration.codegen, device).ok()) return {};
+  if (device.kind != parts.kind() || !check_target(request.configuration.codegen, device).ok()) return {};
   const bool whole = request.memory == ProgramMemory::whole;
   const ReplayResult replayed = session.measure(run_once(request.configuration, whole), parts.compiled);
   parts.verified = replayed.verified;
@@ -112,7 +114,7 @@ Status verify(const SourceRequest& request, Session& session, Parts& parts) {
 // What cannot be found out leaves all memory in the folder, unless the device of the code itself has failed.
 Status trim_memory(const SourceRequest& request, Device& device, Parts& parts) {
   parts.trimmed = untrimmed(parts.recorded);
-  const bool runs_code = device.properties().kind == kKind;
+  const bool runs_code = device.properties().kind == parts.kind();
   auto session = Session::prepare(request.database, request.static_hash, request.dynamic_hash, device);
   if (!session.ok()) {
     parts.kept = parts.unmasked = session.status().message();
@@ -148,7 +150,10 @@ Status write(const SourceRequest& request, const Parts& parts) {
   MNEME_ASSIGN(const auto folder, OutputFolder::create(request.output));
   MNEME_ASSIGN(const SourceMemory memory, write_source_memory(request.database, parts.masked, plan, *folder));
   const SourceCode& code = parts.code;
-  for (const SourceFile& file : source_files()) MNEME_TRY(folder->write(std::string(file.name), std::string(file.text)));
+  const SourceVendor& vendor = *code.vendor;
+  for (const SourceFile& file : source_files())
+    if (file.kind.empty() || file.kind == to_string(vendor.kind))
+      MNEME_TRY(folder->write(std::string(file.name), std::string(file.text)));
   MNEME_TRY(folder->write("launch.h", launch_header({parts.kernel, recorded.instance, parts.shape, pieces, memory,
                                                      memory_words(parts), masked_words(parts)},
                                                     code)));
@@ -156,9 +161,10 @@ Status write(const SourceRequest& request, const Parts& parts) {
   if (code.tools) {
     MNEME_TRY(folder->write("kernel.ll", code.tools->ir));
     MNEME_TRY(folder->write("kernel.optimised.ll", code.tools->optimised));
+    if (!vendor.assembly.empty()) MNEME_TRY(folder->write(std::string(vendor.assembly), code.tools->assembly));
   }
-  if (!code.ptx.empty()) MNEME_TRY(folder->write("kernel.ptx", code.ptx));
-  if (!code.cubin.empty()) MNEME_TRY(folder->write("kernel.cubin", code.cubin));
+  if (!code.translated.empty()) MNEME_TRY(folder->write(std::string(vendor.translated), code.translated));
+  if (!code.image.empty()) MNEME_TRY(folder->write(std::string(vendor.code), code.image));
   return folder->finish();
 }
 
@@ -174,7 +180,7 @@ Result<MadeSource> make_source(const SourceRequest& request, Device& device,
   MNEME_ASSIGN(parts.kernel, request.database.load_kernel(request.static_hash));
   MNEME_ASSIGN(parts.recorded, request.database.load_instance(request.static_hash, request.dynamic_hash));
   MNEME_TRY(check_kernel(parts));
-  parts.code.architecture = architecture_for(request, parts.kernel, device);
+  parts.code.architecture = architecture_for(request, parts, device);
   tell("compiling " + parts.kernel.demangled);
   MNEME_TRY(compile(request, parts));
   if (request.memory != ProgramMemory::whole) tell("finding the memory that it touches");
@@ -188,7 +194,9 @@ Result<MadeSource> make_source(const SourceRequest& request, Device& device,
   made.kept = parts.kept;
   made.masked = parts.masked.bytes();
   made.unmasked = parts.unmasked;
-  made.has_cubin = !parts.code.cubin.empty();
+  made.translated = parts.code.vendor->translated;
+  made.code = parts.code.vendor->code;
+  made.has_code = !parts.code.image.empty();
   made.verified = parts.verified;
   if (parts.code.tools) made.fidelity = parts.code.tools->fidelity;
   return made;

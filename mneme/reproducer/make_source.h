@@ -1,5 +1,5 @@
 // Making sources: one recorded launch as a folder that a compiler's engineer reads and changes. It has a program of a page that
-// needs the CUDA driver and the C++ library, the kernel's code at each stage, its memory as plain files, and a Makefile with the
+// needs the GPU's driver and the C++ library, the kernel's code at each stage, its memory as plain files, and a Makefile with the
 // compiler's own commands.
 #pragma once
 
@@ -31,15 +31,17 @@ struct MadeSource {
   Bytes masked;                                    // that hold wrong values before the launch
   std::string unmasked;                            // why none do
   std::optional<ToolCommands::Fidelity> fidelity;  // nothing: the kernel was recorded without IR
-  bool has_cubin = true;
+  std::string translated, code;  // the files that the assembler or the linker takes, and makes: "kernel.ptx", "kernel.cubin"
+  bool has_code = true;          // the second is there; it takes an assembler
   std::optional<bool> verified;  // of a replay; nothing: the device runs no such code
 };
 
-// Compiles for the device, or, if that is no CUDA device, for the architecture that the kernel was recorded with. The device is
-// also what finds out which memory the kernel touches; the CPU device does as well. `progress` is called with what is done next.
+// Compiles for the device, or, if that is none of the recorded vendor's, for the architecture that the kernel was recorded with.
+// The device is also what finds out which memory the kernel touches; the CPU device does as well. `progress` is called with what
+// is done next.
 //
 // Failures: those of compiling and of a launch that cannot be run, of the database and of OutputFolder; unsupported: the kernel
-// is not for CUDA devices, the launch has textures or surfaces, or the configuration has pass plugins.
+// is not for GPUs, the launch has textures or surfaces, or the configuration has pass plugins.
 Result<MadeSource> make_source(const SourceRequest& request, Device& device,
                                const std::function<void(const std::string&)>& progress = {});
 

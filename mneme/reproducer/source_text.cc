@@ -162,24 +162,27 @@ std::string words_of(const std::vector<std::string>& words) {
   return variable_text(text);
 }
 
-std::string fidelity_words(const ToolCommands& tools) {
+std::string fidelity_words(const ToolCommands& tools, const SourceVendor& vendor) {
   switch (tools.fidelity) {
-    case ToolCommands::Fidelity::same: return "They give this kernel.ptx to the byte.";
+    case ToolCommands::Fidelity::same: return fmt::format("They give this {} to the byte.", vendor.translated);
     case ToolCommands::Fidelity::linkage:
-      return "They give this kernel.ptx but for who may call the functions beside the kernel (.weak, .visible): the instructions "
-             "are "
-             "the same.";
+      return fmt::format(
+          "They give this {} but for who may call the functions beside the kernel (.weak, .visible): the instructions are the "
+          "same.",
+          vendor.translated);
     case ToolCommands::Fidelity::other: break;
   }
-  return "They do NOT give this kernel.ptx: Mneme calls LLVM's libraries, by which it can do what opt has no word for. See "
-         "whether "
-         "what you look for is in both.";
+  return fmt::format(
+      "They do NOT give this {}: Mneme calls LLVM's libraries, by which it can do what opt has no word for. See whether what you "
+      "look for is in both.",
+      vendor.translated);
 }
 
-std::string llvm_rules(const ToolCommands& tools) {
+std::string llvm_rules(const ToolCommands& tools, const SourceVendor& vendor) {
   const std::string major = tools.llvm.substr(0, tools.llvm.find('.'));
   std::string text = fmt::format("OPT ?= opt-{}\nLLC ?= llc-{}\n", major, major);
-  text += fmt::format("\n# As Mneme ran them, by the libraries of LLVM {}. {}\n", tools.llvm, fidelity_words(tools));
+  if (vendor.links) text += fmt::format("LLD ?= ld.lld-{}\n", major);
+  text += fmt::format("\n# As Mneme ran them, by the libraries of LLVM {}. {}\n", tools.llvm, fidelity_words(tools, vendor));
   text += fmt::format("PASSES = {}\nOPTFLAGS = {}\nLLCFLAGS = {}\n\n", variable_text(quotable(tools.passes)), words_of(tools.opt),
                       words_of(tools.llc));
   text += "kernel.optimised.ll: kernel.ll\n";
@@ -189,7 +192,12 @@ std::string llvm_rules(const ToolCommands& tools) {
     text += "\t$(OPT) $(OPTFLAGS) '-passes=$(PASSES)' -S $< -o $@.part\n";
     text += fmt::format("\t$(OPT) $(OPTFLAGS) {} -S $@.part -o $@\n\trm $@.part\n", recipe_word("-passes=" + tools.cleaning));
   }
-  return text + "\nkernel.ptx: kernel.optimised.ll\n\t$(LLC) $(LLCFLAGS) $< -o $@\n\n";
+  const auto rule = [](std::string_view file, std::string_view option) {
+    return fmt::format("\n{}: kernel.optimised.ll\n\t$(LLC) $(LLCFLAGS) {}{}$< -o $@\n", file, option, option.empty() ? "" : " ");
+  };
+  text += rule(vendor.translated, vendor.llc);
+  if (!vendor.assembly.empty()) text += rule(vendor.assembly, "");
+  return text + "\n";
 }
 
 }  // namespace
@@ -230,40 +238,41 @@ std::string launch_header(const SourceLaunch& launch, const SourceCode& code) {
 }
 
 std::string makefile(const KernelRecord& kernel, const SourceCode& code) {
+  const SourceVendor& vendor = *code.vendor;
   std::string text = fmt::format(
       "# '{}'.\n#\n"
       "#   make         builds what is older than that of which it is made: at first the program alone\n"
       "#   make run     runs the launch\n"
       "#   make -B      builds everything anew, with the compiler's own programs\n#\n"
       "# Change any file and make builds what is behind it. All files have one time at first. Where copying them has given them\n"
-      "# others, `make touch` tells make that they belong together; then neither LLVM nor ptxas is needed.\n"
-      "CUDA_HOME ?= /usr/local/cuda\n"
-      "PTXAS ?= $(firstword $(wildcard $(CUDA_HOME)/bin/ptxas) ptxas)\n"
+      "# others, `make touch` tells make that they belong together; then neither LLVM nor {} is needed.\n"
+      "{}"
       "CXXFLAGS ?= -O2 -Wall -Wextra -Wno-unknown-pragmas\n"
       "RUNS ?= 10\n",
-      in_comment(kernel.demangled));
-  const std::string code_files =
-      std::string(code.tools ? "kernel.ll kernel.optimised.ll " : "") + (code.ptx.empty() ? "" : "kernel.ptx ") + "kernel.cubin";
+      in_comment(kernel.demangled), vendor.tool, vendor.definitions);
+  const bool has_assembly = code.tools && !vendor.assembly.empty();
+  std::string code_files = code.tools ? "kernel.ll kernel.optimised.ll " : "";
+  if (has_assembly) code_files += fmt::format("{} ", vendor.assembly);
+  if (!code.translated.empty()) code_files += fmt::format("{} ", vendor.translated);
+  code_files += vendor.code;
   // `all` comes first, which is what make builds.
-  text += "\nall: program kernel.cubin\n\n";
-  if (code.tools) text += llvm_rules(*code.tools);
+  text += fmt::format("\nall: program {}{}{}\n\n", vendor.code, has_assembly ? " " : "", has_assembly ? vendor.assembly : "");
+  if (code.tools) text += llvm_rules(*code.tools, vendor);
   if (code.assembler_arguments.empty()) {
-    text += "# kernel.cubin is the program's own machine code: nothing here makes it.\n\n";
+    text += fmt::format("# {} is the program's own machine code: nothing here makes it.\n\n", vendor.code);
   } else {
-    const bool made = !code.cubin.empty();
-    text += fmt::format("# {}\n", made ? fmt::format("This kernel.cubin is by {}.", in_comment(code.assembler))
-                                       : std::string("No assembler was there to make kernel.cubin."));
-    text += fmt::format("PTXASFLAGS = {}\n\nkernel.cubin: kernel.ptx\n\t$(PTXAS) $(PTXASFLAGS) $< -o $@\n\n",
-                        words_of(code.assembler_arguments));
+    text += fmt::format("# {}\n", code.image.empty() ? fmt::format("No assembler was there to make {}.", vendor.code)
+                                                     : fmt::format("This {} is by {}.", vendor.code, in_comment(code.assembler)));
+    text += fmt::format("{0}FLAGS = {1}\n\n{2}: {3}\n\t$({0}) $({0}FLAGS) $< -o $@\n\n", vendor.variable,
+                        words_of(code.assembler_arguments), vendor.code, vendor.translated);
   }
-  return text +
-         fmt::format(
-             "program: main.cpp memory.h compare.h element_math.h launch.h\n"
-             "\t$(CXX) -std=c++17 $(CXXFLAGS) -I$(CUDA_HOME)/include $< -o $@ -L$(CUDA_HOME)/lib64/stubs -lcuda $(LDFLAGS)\n\n"
-             "run: all\n\t./program $(RUNS)\n\n"
-             "touch:\n\ttouch -c {}\n\n"
-             "clean:\n\trm -f program\n\n.PHONY: all run touch clean\n",
-             code_files);
+  return text + fmt::format(
+                    "program: main.cpp files.h gpu.h memory.h compare.h element_math.h launch.h\n"
+                    "\t$(CXX) -std=c++17 $(CXXFLAGS) {} $< -o $@ $(LDFLAGS) {}\n\n"
+                    "run: all\n\t./program $(RUNS)\n\n"
+                    "touch:\n\ttouch -c {}\n\n"
+                    "clean:\n\trm -f program\n\n.PHONY: all run touch clean\n",
+                    vendor.compiling, vendor.linking, code_files);
 }
 
 }  // namespace mneme

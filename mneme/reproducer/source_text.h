@@ -9,18 +9,20 @@
 #include "mneme/device/device.h"
 #include "mneme/reproducer/launch_parts.h"
 #include "mneme/reproducer/source_memory.h"
+#include "mneme/reproducer/source_vendor.h"
 
 namespace mneme {
 
 // Where the code of a folder is from, and what its Makefile can do with it.
 struct SourceCode {
+  const SourceVendor* vendor = nullptr;
   std::string pipeline;                          // for people: "as-built: default<O2>"
   std::string architecture;                      // "sm_90"
   std::string assembler;                         // CompiledCode::assembler
   std::optional<ToolCommands> tools;             // nothing: the kernel was recorded without IR
-  std::vector<std::string> assembler_arguments;  // for ptxas; empty: kernel.cubin is the program's own machine code
-  std::string ptx;                               // kernel.ptx; empty: there is none
-  ByteVector cubin;                              // kernel.cubin; empty: no assembler was there
+  std::vector<std::string> assembler_arguments;  // for the vendor's tool; empty: the code is the program's own machine code
+  std::string translated;                        // what the tool is given; empty: there is nothing
+  ByteVector image;                              // the machine code; empty: no assembler was there
 };
 
 struct SourceLaunch {

@@ -45,12 +45,13 @@ TEST(SourceText, FlagsAndPipelinesReachTheToolsAsTheyAre) {
   KernelRecord kernel;
   kernel.demangled = "add(int)\\\nall: ; @echo hostile";
   SourceCode code;
+  code.vendor = find_source_vendor(DeviceKind::cuda);
   code.tools.emplace();
   code.tools->llvm = "22.1.8";
   code.tools->passes = "function(a<b;c>),$(shell echo hostile)#x";
   code.tools->opt = {"-mattr=+a#b"};
   code.assembler_arguments = {"-arch=sm_90", "--options='x' #y"};
-  code.ptx = "ptx";
+  code.translated = "ptx";
   std::ofstream(directory.path() / "Makefile") << makefile(kernel, code);
   for (const char* name : {"kernel.ll", "kernel.optimised.ll", "kernel.ptx", "kernel.cubin"})
     std::ofstream(directory.path() / name);
@@ -59,6 +60,26 @@ TEST(SourceText, FlagsAndPipelinesReachTheToolsAsTheyAre) {
   EXPECT_THAT(shown, HasSubstr("opt '-mattr=+a#b' '-passes=function(a<b;c>),$(shell echo hostile)#x' -S kernel.ll"));
   EXPECT_THAT(shown, HasSubstr("ptxas -arch=sm_90 '--options='\\''x'\\'' #y' kernel.ptx -o kernel.cubin"));
   EXPECT_THAT(shown, Not(HasSubstr("\nhostile")));
+}
+
+// LLD is of the version of opt and llc, and a code object has assembly beside it for people.
+TEST(SourceText, CodeObjectsAreLinkedByLlvmsLinker) {
+  TemporaryDirectory directory;
+  SourceCode code;
+  code.vendor = find_source_vendor(DeviceKind::hip);
+  code.tools.emplace();
+  code.tools->llvm = "22.1.8";
+  code.tools->passes = "default<O2>";
+  code.tools->llc = {"-mcpu=gfx90a"};
+  code.assembler_arguments = {"-shared", "-m", "elf64_amdgpu"};
+  code.translated = "object";
+  std::ofstream(directory.path() / "Makefile") << makefile({}, code);
+  std::ofstream(directory.path() / "kernel.ll");
+  const std::string shown = output_of("make -n -B -C " + directory.path().string() + " kernel.hsaco kernel.s 2>&1");
+  EXPECT_THAT(shown, HasSubstr("llc-22 -mcpu=gfx90a -filetype=obj kernel.optimised.ll -o kernel.o\n"));
+  EXPECT_THAT(shown, HasSubstr("ld.lld-22 -shared -m elf64_amdgpu kernel.o -o kernel.hsaco\n"));
+  EXPECT_THAT(shown, HasSubstr("llc-22 -mcpu=gfx90a kernel.optimised.ll -o kernel.s\n"));
+  EXPECT_EQ(find_source_vendor(DeviceKind::cpu), nullptr);
 }
 
 TEST(SourceText, NamesOfARecordingEndNoComment) {

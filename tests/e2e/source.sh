@@ -238,7 +238,7 @@ refused() { # STATUS MESSAGE ARGUMENT...
 refused 2 "add.d is there already: name a folder that is not" add-db add_one --source -o add.d
 refused 2 "there is no folder" add-db add_one --source -o nowhere/some
 refused 64 "sources are a folder: name it with -o" add-db add_one --source -o -
-refused 64 "sources are a program of the CUDA driver's" add-db add_one --source --device cpu -o some
+refused 64 "sources are a program of a GPU driver's" add-db add_one --source --device cpu -o some
 refused 64 "excludes" add-db add_one --source --program -o some
 refused 64 "--whole is of memory in a program or in sources: give --program or --source" add-db --whole -o some
 refused 2 "sources are of one launch, and 3 are named" add-db --source -o some

@@ -123,6 +123,7 @@ void drop_file_marks(llvm::Module& module) {
 }
 
 void internalise(llvm::Module& module) {
+  protect_visible(module);
   for (llvm::GlobalObject& object : module.global_objects()) {
     if (object.isDeclaration() || object.hasLocalLinkage() || object.hasAppendingLinkage()) continue;
     const auto* function = llvm::dyn_cast<llvm::Function>(&object);
@@ -186,6 +187,12 @@ void set_target(llvm::Module& module, const CodegenTarget& target, FlushDenormal
   set_control_constants(module, target, ftz);
   drop_file_marks(module);
   internalise(module);
+}
+
+void protect_visible(llvm::Module& module) {
+  for (llvm::GlobalObject& object : module.global_objects())
+    if (!object.isDeclaration() && !object.hasLocalLinkage() && !object.getName().starts_with("llvm."))
+      object.setVisibility(llvm::GlobalValue::ProtectedVisibility);
 }
 
 }  // namespace mneme::amdgpu

@@ -41,4 +41,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
 // on this target (-amdgpu-internalize-symbols).
 void set_target(llvm::Module& module, const CodegenTarget& target, FlushDenormals ftz);
 
+// What is visible outside of the code object is protected, as clang has it: nobody replaces it, so that the code reaches it
+// without a table of addresses. set_target() does this, and it is done again for what a pipeline adds.
+void protect_visible(llvm::Module& module);
+
 }  // namespace mneme::amdgpu

@@ -5,18 +5,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "mneme/compile/amdgpu/amdgpu_compilation.h"
 #include "mneme/compile/amdgpu/architecture.h"
 #include "mneme/compile/amdgpu/code_object.h"
-#include "mneme/compile/amdgpu/codegen_target.h"
-#include "mneme/compile/amdgpu/device_libraries.h"
 #include "mneme/compile/amdgpu/occupancy.h"
-#include "mneme/compile/compilation.h"
+#include "mneme/compile/amdgpu/tool_commands.h"
 #include "mneme/compile/emit.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/linker.h"
 #include "mneme/compile/machine_instructions.h"
-#include "mneme/compile/pipeline.h"
-#include "mneme/compile/prepare.h"
 #include "mneme/compile/stages.h"
 #include "mneme/compile/target_triple.h"
 #include "mneme/ir/access.h"
@@ -25,47 +22,6 @@ namespace mneme::amdgpu {
 namespace {
 
 constexpr char kAssembler[] = "lld";
-
-class AmdgpuCompilation final : public Compilation {
- public:
-  AmdgpuCompilation(const CompileOptions& options, std::optional<Stage> last, const std::string& architecture)
-      : Compilation(options, last), architecture_(architecture) {}
-
-  // What code is made for, once the compilation has come to know it; until then what it was asked for.
-  std::string architecture() const { return target_ ? target_->id.text() : architecture_; }
-
- private:
-  Status check(const llvm::Module&) override { return {}; }
-
-  Result<CodeTarget> target(const llvm::Module& module) override {
-    MNEME_ASSIGN(target_, CodegenTarget::of(module, architecture_, options().codegen));
-    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(*target_, codegen_level(options())));
-    return CodeTarget{target_->id.text(), std::move(machine)};
-  }
-
-  Status before_binding(llvm::Module& module) override {
-    MNEME_TRY(link_device_libraries(module, device_library_folders()));
-    set_target(module, *target_, options().codegen.ftz);
-    return {};
-  }
-
-  Status generate(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) override {
-    MNEME_TRY(drop_unreached(module, machine));
-    state() = expose_state(module, AllowedNames::any);
-    // Nobody replaces what is visible; the code reaches it without a table of addresses then, as clang's does.
-    for (llvm::GlobalObject& object : module.global_objects())
-      if (!object.isDeclaration() && !object.hasLocalLinkage() && !object.getName().starts_with("llvm."))
-        object.setVisibility(llvm::GlobalValue::ProtectedVisibility);
-    const auto type = last() ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-    MNEME_ASSIGN(code(), stages().time("codegen", [&] { return emit_code(module, machine, type, plugins, what()); }));
-    return {};
-  }
-
-  std::string what() const { return "making code for " + architecture(); }
-
-  const std::string& architecture_;
-  std::optional<CodegenTarget> target_;
-};
 
 class AmdgpuCompiler final : public Compiler {
  public:
@@ -81,8 +37,7 @@ class AmdgpuCompiler final : public Compiler {
   Result<CompiledCode> assemble(const Translation& translation) override {
     const ByteSpan object = std::as_bytes(std::span(translation.code));
     Stages stages;
-    auto image = stages.time(
-        "link", [&] { return link_in_memory({"-m", "elf64_amdgpu", "--no-undefined", "--build-id=none"}, {&object, 1}); });
+    auto image = stages.time("link", [&] { return link_in_memory(linker_arguments(), {&object, 1}); });
     if (!image.ok()) return image.status().with_context("linking code for " + translation.architecture);
     CompiledCode code;
     code.image = {DeviceKind::hip, std::move(*image)};
@@ -104,6 +59,17 @@ class AmdgpuCompiler final : public Compiler {
     AmdgpuCompilation compilation(options, stage, architecture_);
     MNEME_TRY(run(module, options, compilation));
     return std::move(compilation.code());
+  }
+
+  Result<ToolCommands> tool_commands(const ir::Module& module, const CompileOptions& options) override {
+    return amdgpu::tool_commands(options, architecture_,
+                                 [&](AmdgpuCompilation& compilation) { return run(module, options, compilation); });
+  }
+
+  std::vector<std::string> assembler_arguments(const Translation&) const override {
+    std::vector<std::string> arguments = linker_arguments();
+    arguments.insert(arguments.begin(), "-shared");
+    return arguments;
   }
 
   Result<std::string> disassemble(const CodeImage& image) const override {

@@ -80,6 +80,36 @@ bool is_mapped(uint64_t address) {
   return false;
 }
 
+// A variable, and the kernel that adds it to words: what programs outside of this process find out that code has run by.
+unsigned char offsets[24] = {};
+void add_offsets(const std::vector<std::byte>& parameters, uint64_t threads) {
+  uint32_t* words = nullptr;
+  uint32_t count = 0;
+  memcpy(&words, &parameters[0], sizeof words);
+  memcpy(&count, &parameters[8], sizeof count);
+  for (uint64_t i = 0; i < threads && i < count; ++i) words[i] += 1u + offsets[i % sizeof offsets];
+}
+
+// The properties were another structure in ROCm 5.2, whose own runtime does not have the functions that take it.
+struct OldAllocationProperties {
+  unsigned char compression;
+  Location location;
+  int handle_type, type;
+  unsigned short usage;
+  void* metadata;
+};
+AllocationProperties known(const AllocationProperties* given) {
+  const char* headers = getenv("MNEME_FAKE_HIP_PROPERTIES");
+  if (headers == nullptr || strcmp(headers, "5.2") != 0) return *given;
+  OldAllocationProperties old;
+  memcpy(&old, given, sizeof old);
+  AllocationProperties properties;
+  properties.type = old.type;
+  properties.handle_type = old.handle_type;
+  properties.location = old.location;
+  return properties;
+}
+
 Error launch(FunctionHandle function, const unsigned (&grid)[3], const unsigned (&block)[3], unsigned shared_bytes,
              void** arguments, void** packed, bool cooperative) {
   do_late();
@@ -104,6 +134,7 @@ Error launch(FunctionHandle function, const unsigned (&grid)[3], const unsigned 
       memcpy(&made.parameters[offset], arguments[i], size);
     }
   }
+  if (made.kernel == "add_offsets") add_offsets(made.parameters, uint64_t{grid[0]} * block[0]);
   if (made.kernel == "trap") state.fault = kIllegalAddress;
   state.last_launch = std::move(made);
   return 0;
@@ -219,6 +250,11 @@ Error hipModuleGetFunction(FunctionHandle* function, ModuleHandle, const char* n
 }
 Error hipModuleGetGlobal(void** address, size_t* size, ModuleHandle, const char* name) {
   ENTER();
+  if (strcmp(name, "offsets") == 0) {
+    *address = offsets;
+    *size = sizeof offsets;
+    return 0;
+  }
   if (strcmp(name, "table") != 0) return kNotFound;
   *address = reinterpret_cast<void*>(0x1000);
   *size = 24;
@@ -364,10 +400,22 @@ Error hipMemsetD8Async(void* to, unsigned char value, size_t size, StreamHandle)
   return 0;
 }
 
-Error hipMemGetAllocationGranularity(size_t* granularity, const AllocationProperties* properties, int option) {
+Error hipMemcpy(void* to, const void* from, size_t size, int) {
   ENTER();
-  if (properties->type != kPinned || properties->location.type != kOnDevice || option != kMinimumGranularity)
-    return kInvalidValue;
+  do_late();
+  memcpy(to, from, size);
+  return 0;
+}
+Error hipDeviceSynchronize() {
+  ENTER();
+  do_late();
+  return 0;
+}
+
+Error hipMemGetAllocationGranularity(size_t* granularity, const AllocationProperties* given, int option) {
+  ENTER();
+  const AllocationProperties properties = known(given);
+  if (properties.type != kPinned || properties.location.type != kOnDevice || option != kMinimumGranularity) return kInvalidValue;
   *granularity = state.granularity;
   return 0;
 }
@@ -389,14 +437,15 @@ Error hipMemAddressFree(void* pointer, size_t size) {
   --state.reservations;
   return 0;
 }
-Error hipMemCreate(MemoryHandle* memory, size_t size, const AllocationProperties* properties, unsigned long long flags) {
+Error hipMemCreate(MemoryHandle* memory, size_t size, const AllocationProperties* given, unsigned long long flags) {
   ENTER();
-  if (!aligned(size) || properties->type != kPinned || properties->location.type != kOnDevice || flags != 0) return kInvalidValue;
+  const AllocationProperties properties = known(given);
+  if (!aligned(size) || properties.type != kPinned || properties.location.type != kOnDevice || flags != 0) return kInvalidValue;
   const uint64_t handle = next_handle++;
   *memory = handle_of<MemoryHandle>(handle);
   created[handle] = size;
   ++state.memory_handles;
-  if (properties->handle_type == kDescriptorHandle) {
+  if (properties.handle_type == kDescriptorHandle) {
     shared[handle] = memfd_create("fake", MFD_CLOEXEC);
     if (ftruncate(shared[handle], static_cast<off_t>(size)) != 0) return kOutOfMemory;
   }

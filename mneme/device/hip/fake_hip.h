@@ -2,8 +2,9 @@
 // memory is host memory.
 //
 // It refuses what the real runtime refuses (a wrong granularity, unmapping a part of a mapping, packed parameters for a
-// cooperative launch), and runs Mneme's own memory kernels. Of any other kernel it only notes the launch; one named "trap" makes
-// every later call fail.
+// cooperative launch), and runs Mneme's own memory kernels, and one named "add_offsets". Of any other kernel it only notes the
+// launch; one named "trap" makes every later call fail. MNEME_FAKE_HIP_PROPERTIES=5.2 in the environment is for a program that
+// was compiled with the headers of ROCm 5.2.
 #pragma once
 
 #include <cstdint>
