@@ -59,8 +59,10 @@ struct DeployedCode::Kernel {
   std::vector<std::unique_ptr<Candidate>> candidates;
   std::atomic<bool> dropped = false;
   std::atomic<KeptBy> dropped_by = KeptBy::failure;
-  std::mutex mutex;        // over difference
-  std::string difference;  // what a trial has found, for people
+  std::mutex mutex;          // over difference and without_code
+  std::string difference;    // what a trial has found, for people
+  std::string without_code;  // of the first device for which the file has no code, for people
+  std::atomic<bool> is_without_code = false;
   std::atomic<uint64_t> substituted = 0;
   std::array<std::atomic<uint64_t>, static_cast<size_t>(KeptBy::count)> kept{};
 
@@ -68,6 +70,17 @@ struct DeployedCode::Kernel {
   void tell(std::string found) {
     std::lock_guard lock(mutex);
     difference = std::move(found);
+  }
+  // A launch on a device of this architecture, for which there is no code.
+  void keep_without_code(const Result<std::string>& architecture) {
+    keep(KeptBy::architecture);
+    if (!architecture.ok() || is_without_code.exchange(true)) return;
+    std::string known;
+    for (const auto& candidate : candidates)
+      if (const std::string& one = candidate->code->architecture; known.find(one) == known.npos)
+        known += (known.empty() ? "" : ", ") + one;
+    std::lock_guard lock(mutex);
+    without_code = fmt::format("the file's code is for {}, and the device is {}", shown(known), *architecture);
   }
   void drop(const Status& why, KeptBy by = KeptBy::failure) {
     if (!dropped) dropped_by = by;
@@ -253,7 +266,9 @@ std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const P
     choice.lasts = false;
     return choice;
   }
-  return keep(reason);
+  if (reason != KeptBy::architecture) return keep(reason);
+  kernel.keep_without_code(loader.architecture(ordinal));
+  return std::nullopt;
 }
 
 void DeployedCode::end(const Substitute& substitute) { substitute.kernel->substituted.fetch_add(1, std::memory_order_relaxed); }
@@ -360,13 +375,17 @@ std::vector<std::string> DeployedCode::summary() const {
   struct Sum {
     uint64_t substituted = 0, launches = 0;
     std::array<uint64_t, static_cast<size_t>(KeptBy::count)> kept{};
-    std::string difference;
+    std::string difference, without_code;
   };
   std::map<std::string, Sum> sums;
   std::set<Digest> seen, all;
   const auto add = [&](Kernel& kernel) {
     Sum& sum = sums[kernel.name];
-    if (std::lock_guard alone(kernel.mutex); sum.difference.empty()) sum.difference = kernel.difference;
+    {
+      std::lock_guard alone(kernel.mutex);
+      if (sum.difference.empty()) sum.difference = kernel.difference;
+      if (sum.without_code.empty()) sum.without_code = kernel.without_code;
+    }
     seen.insert(kernel.static_hash);
     sum.substituted += kernel.substituted;
     sum.launches += kernel.substituted;
@@ -389,6 +408,7 @@ std::vector<std::string> DeployedCode::summary() const {
       line += fmt::format("{}{} {}", std::exchange(before, ", "), sum.kept[i], describe(static_cast<KeptBy>(i)));
     }
     if (!sum.difference.empty()) line += " (" + sum.difference + ")";
+    if (!sum.without_code.empty()) line += " (" + sum.without_code + ")";
     lines.push_back(std::move(line));
   }
   for (const TunedKernel& code : file_.kernels) all.insert(code.static_hash);

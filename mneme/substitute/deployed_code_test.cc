@@ -106,7 +106,8 @@ TEST_F(Deployed, WhatIsOddIsTheProgramsOwnLaunch) {
   EXPECT_FALSE(launch(*deployed)) << "another architecture";
   EXPECT_THAT(deployed->summary().front(),
               HasSubstr("2 of 5 launches ran the deployed code; the others: 1 no code for the device, 1 launch "
-                        "attributes, 1 captured before the code was loaded"));
+                        "attributes, 1 captured before the code was loaded (the file's code is for sm_90, and the device is "
+                        "sm_80)"));
 }
 
 TEST_F(Deployed, AFailureIsTheProgramsOwnCodeForGood) {
