@@ -28,6 +28,34 @@ double median_of(std::vector<double> times) {
   return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
 }
 
+// The static hash of a kernel on devices of each architecture: a fat binary or bundle may hold other code for each of them.
+class HashOnDevices {
+ public:
+  explicit HashOnDevices(const RegisteredKernel& kernel) : kernel_(kernel), own_(static_hash_of(kernel)) {}
+
+  // Where the image holds nothing for the architecture, what it holds for the current device counts.
+  bool is(const Digest& hash, const std::string& architecture) const {
+    auto known = others_.find(architecture);
+    if (known == others_.end()) known = others_.emplace(architecture, read(architecture)).first;
+    const Result<Digest>& counts = known->second.ok() ? known->second : own_;
+    return counts.ok() && *counts == hash;
+  }
+
+ private:
+  // An image is read for one architecture.
+  Result<Digest> read(const std::string& architecture) const {
+    const RegisteredImage& image = *kernel_.image;
+    auto twin = image.wrapper()
+                    ? std::make_shared<RegisteredImage>(image.id(), image.handle(), image.table(), image.wrapper(), architecture)
+                    : std::make_shared<RegisteredImage>(image.id(), image.handle(), image.loaded(), architecture);
+    return static_hash_of(RegisteredKernel{kernel_.name, std::move(twin)});
+  }
+
+  const RegisteredKernel& kernel_;
+  const Result<Digest> own_;
+  mutable std::map<std::string, Result<Digest>> others_;
+};
+
 bool runs_on(const TunedKernel& code, const Result<std::string>& architecture) {
   return architecture.ok() && *architecture == code.architecture;
 }
@@ -53,7 +81,6 @@ struct DeployedCode::Candidate {
 
 struct DeployedCode::Kernel {
   std::shared_ptr<const RegisteredKernel> registered;
-  Digest static_hash;
   std::string name;             // for people
   std::vector<uint64_t> sizes;  // of the parameters
   std::vector<std::unique_ptr<Candidate>> candidates;
@@ -103,19 +130,17 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
   if (std::none_of(file_.kernels.begin(), file_.kernels.end(), may_be)) return nullptr;
   if (const int ordinal = loader.current_device(); ordinal >= 0 && ordinal < kMostDevices)
     if (const auto architecture = loader.architecture(ordinal); architecture.ok()) registry.set_architecture(*architecture);
-  const auto static_hash = static_hash_of(*registered);
-  if (!static_hash.ok()) return nullptr;
+  const HashOnDevices hash(*registered);
   auto kernel = std::make_unique<Kernel>();
   // What was found for one shape before what was found for many.
   for (const auto covers : {LaunchRule::Covers::shape, LaunchRule::Covers::block, LaunchRule::Covers::any})
     for (const TunedKernel& code : file_.kernels) {
-      if (code.rule.covers != covers || code.static_hash != *static_hash || !may_be(code)) continue;
+      if (code.rule.covers != covers || !may_be(code) || !hash.is(code.static_hash, code.architecture)) continue;
       kernel->candidates.push_back(std::make_unique<Candidate>());
       kernel->candidates.back()->code = &code;
     }
   if (kernel->candidates.empty()) return nullptr;
   kernel->registered = std::move(registered);
-  kernel->static_hash = *static_hash;
   kernel->name = shown(kernel->candidates.front()->code->demangled);
   const auto sizes = loader.parameter_sizes(launch.function, *kernel->registered);
   if (sizes.ok()) kernel->sizes = *sizes;
@@ -386,7 +411,7 @@ std::vector<std::string> DeployedCode::summary() const {
       if (sum.difference.empty()) sum.difference = kernel.difference;
       if (sum.without_code.empty()) sum.without_code = kernel.without_code;
     }
-    seen.insert(kernel.static_hash);
+    for (const auto& candidate : kernel.candidates) seen.insert(candidate->code->static_hash);
     sum.substituted += kernel.substituted;
     sum.launches += kernel.substituted;
     for (size_t i = 0; i < sum.kept.size(); ++i) {

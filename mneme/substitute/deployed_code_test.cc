@@ -133,6 +133,66 @@ TEST_F(Deployed, AFailureIsTheProgramsOwnCodeForGood) {
   EXPECT_FALSE(launch(*deploy())) << "a parameter that is not there";
 }
 
+// One file for the GPUs of two types, and a process that has both.
+TEST_F(Deployed, EachDeviceHasTheCodeForItsArchitecture) {
+  TunedFile file, other;
+  file.add(code_, ByteVector(16));
+  code_.architecture = "sm_80";
+  code_.rule.tuned = {{16, 1, 1}, {32, 1, 1}};
+  other.add(code_, ByteVector(8));
+  file.add(other);
+  DeployedCode deployed(file, "app.tuned");
+  for (int round = 0; round < 2; ++round) {
+    loader_.ordinal = 0;
+    EXPECT_EQ(launch(deployed)->shape.block.x, 64u);
+    loader_.ordinal = 3;
+    EXPECT_EQ(launch(deployed)->shape.block.x, 32u);
+  }
+  EXPECT_EQ(loader_.loads, 2);
+  EXPECT_THAT(deployed.summary(), ElementsAre("tuned: scale(int*, int*, int): 4 of 4 launches ran the deployed code"));
+}
+
+// A fat binary whose code for each has another IR, as sources that look at the architecture have.
+TEST_F(Deployed, EachDeviceHasTheCodeOfTheKernelThatItWouldRun) {
+  testing::TestSegment newer{.name = "step", .hash = 7}, older{.name = "step", .hash = 9};
+  const ByteVector fat_binary = testing::make_fat_binary(
+      {{2, 90, testing::make_device_elf({newer.build()})}, {2, 80, testing::make_device_elf({older.build()})}});
+  testing::TestWrapper wrapper;
+  wrapper.fat_binary = fat_binary.data();
+  const char step = 0;
+  const auto add_to = [&](Registry& registry) {
+    void** const handle = reinterpret_cast<void**>(&wrapper);
+    registry.add_image(handle, 0, &wrapper);
+    registry.add_function(handle, &step, "step");
+  };
+  const auto hash_on = [&](const char* architecture) {
+    Registry registry;
+    registry.set_architecture(architecture);
+    add_to(registry);
+    return (*registry.find_kernel(&step)->segment())->static_hash;
+  };
+  ASSERT_NE(hash_on("sm_90"), hash_on("sm_80"));
+  code_.name = code_.demangled = "step";
+  code_.rule = {LaunchRule::Covers::any};
+  for (const bool swapped : {false, true}) {
+    TunedFile file;
+    for (const char* architecture : {"sm_90", "sm_80"}) {
+      code_.architecture = architecture;
+      code_.static_hash = hash_on(swapped != (code_.architecture == "sm_80") ? "sm_80" : "sm_90");
+      file.add(code_, ByteVector(16));
+    }
+    DeployedCode deployed(file, "app.tuned");
+    Registry registry;
+    add_to(registry);
+    ProgramLaunch made = launch_of({{4, 1, 1}, {128, 1, 1}});
+    made.function = &step;
+    for (const int ordinal : {0, 3}) {
+      loader_.ordinal = ordinal;
+      EXPECT_EQ(deployed.find(made, registry, loader_) != nullptr, !swapped) << "device " << ordinal;
+    }
+  }
+}
+
 TEST_F(Deployed, LargeSharedMemoryIsAskedFor) {
   code_.rule = {LaunchRule::Covers::any};
   auto deployed = deploy();

@@ -32,6 +32,9 @@ edited cuda.tuned device cuda
 as_it_was cuda.tuned "mneme: tuned: 1 of 1 kernels of $PWD/cuda.tuned were not launched here: was it made for another build of the program, or another device?"
 # Code of both is taken where it belongs.
 expect 0 mneme deploy other.tuned app.tuned -o both.tuned
+expect 0 mneme deploy --show both.tuned
+contains out "both.tuned: code of 2 kernels"
+for architecture in x86-64-v3 x86-64-v9; do contains out "$architecture"; done
 as_it_was both.tuned "mneme: tuned: scale(int*, int const*, int, int): 39 of 39 launches ran the deployed code"
 
 # Another build of the program.

@@ -68,6 +68,12 @@ int device_count() {
   return count ? atoi(count) : 1;
 }
 
+// Of the devices behind the first one.
+int other_major() {
+  const char* major = getenv("MNEME_FAKE_OTHER_MAJOR");
+  return major ? atoi(major) : 9;
+}
+
 char module_objects[1 << 16], stream_objects[1 << 16];
 size_t next_module = 0;
 std::map<CUdevice, int> primary_uses;
@@ -228,10 +234,10 @@ CUresult cuDeviceGetPCIBusId(char* address, int size, CUdevice) {
   strncpy(address, "0000:1b:00.0", size);
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   ENTER();
   switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = device == 0 ? 9 : other_major(); break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 2; break;

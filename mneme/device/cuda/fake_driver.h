@@ -1,5 +1,5 @@
 // A CUDA driver for tests: a shared library with the functions of driver.h. It has one device, or as many as MNEME_FAKE_DEVICES
-// says, whose memory is host memory.
+// says, whose memory is host memory. They are sm_90, those behind the first one of the major version in MNEME_FAKE_OTHER_MAJOR.
 //
 // It refuses what the real driver refuses (a wrong granularity, unmapping a part of a mapping, access before cuMemSetAccess),
 // and runs Mneme's own memory kernels. Of any other kernel it only notes the launch, and calls the function that a test has given

@@ -34,6 +34,7 @@ class AtTheDriver : public ::testing::Test {
   std::string run(const std::string& arguments, const std::string& environment = "") const {
     TunedFile file;
     file.add(code_, cubin_);
+    file.add(others_);
     const Path path = folder_.path() / "app.tuned";
     EXPECT_TRUE(FileSystem::posix().write_atomically(path, encode_tuned(file)).ok());
     return shell(environment +
@@ -53,6 +54,7 @@ class AtTheDriver : public ::testing::Test {
   const TemporaryDirectory folder_;
   ByteVector cubin_;
   TunedKernel code_;
+  TunedFile others_;  // in the same file
 };
 
 TEST_F(AtTheDriver, CodeTakesThePlaceOfLaunchesHoweverTheDriverIsFound) {
@@ -104,6 +106,24 @@ TEST_F(AtTheDriver, EachContextHasTheCodeOfItsOwn) {
             fmt::format(fmt::runtime(line), 5, 5) + "sum 502500\n");
   EXPECT_EQ(run(program + " launch launch device launch reset_second back launch", two),
             fmt::format(fmt::runtime(line), 4, 4) + "sum 502500\n");
+}
+
+// One file for GPUs of two types, which one process has. The code for the second one does nothing.
+TEST_F(AtTheDriver, EachDeviceHasTheCodeForItsArchitecture) {
+  TunedKernel second = code_;
+  second.name = "add";
+  second.architecture = "sm_100";
+  others_.add(second, cubin_);
+  const std::string two = "MNEME_FAKE_DEVICES=2 MNEME_FAKE_OTHER_MAJOR=10 ",
+                    steps = " launch launch device launch launch back launch";
+  EXPECT_EQ(run("dlsym " + kCubin + steps, two), "mneme: tuned: add_one: 5 of 5 launches ran the deployed code\nsum 502500\n");
+  EXPECT_EQ(run("dlsym " + kCubin + " device launch launch", two),
+            "mneme: tuned: add_one: 2 of 2 launches ran the deployed code\nsum 499500\n");
+  others_ = {};
+  EXPECT_EQ(run("dlsym " + kCubin + steps, two),
+            "mneme: tuned: add_one: 3 of 5 launches ran the deployed code; the others: 2 no code for the device (the file's code "
+            "is for "
+            "sm_90, and the device is sm_100)\nsum 502500\n");
 }
 
 TEST_F(AtTheDriver, WhatWasLoadedIntoAContextThatEndedIsNotLaunched) {
