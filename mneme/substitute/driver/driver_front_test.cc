@@ -147,6 +147,22 @@ TEST_F(AtTheDriver, PackedArgumentsAreTheProgramsOwnLaunch) {
   EXPECT_THAT(out, HasSubstr("0 of 1 launches ran the deployed code; the others: 1 launch attributes"));
 }
 
+// A condition is about one launch, and a failure about the kernel.
+TEST_F(AtTheDriver, AConditionThatDoesNotHoldKeepsOneLaunchAndAFailureAllThatFollow) {
+  const std::string twice = "sum 501500\n", thrice = "sum 502500\n";
+  EXPECT_EQ(run("dlsym " + kCubin + " launch packed launch"),
+            "mneme: tuned: add_one: 2 of 3 launches ran the deployed code; the others: 1 launch attributes\n" + thrice);
+  // The second launch of the code fails, behind which the program's own is made.
+  EXPECT_EQ(run("dlsym " + kCubin + " launch launch launch", "MNEME_FAKE_FAIL=cuLaunchKernel:1:701"),
+            "mneme: warning: tuned: add_one: the program's own code runs from now on: launching the deployed code returned 701\n"
+            "mneme: tuned: add_one: 1 of 3 launches ran the deployed code; the others: 2 after a failure\n" +
+                thrice);
+  EXPECT_EQ(run("dlsym " + kCubin + " launch launch", "MNEME_FAKE_FAIL=cuLibraryLoadData:0:209"),
+            "mneme: warning: tuned: add_one: the program's own code runs from now on: cuLibraryLoadData returned 209\n"
+            "mneme: tuned: add_one: 0 of 2 launches ran the deployed code; the others: 2 after a failure\n" +
+                twice);
+}
+
 TEST_F(AtTheDriver, AnotherBuildRunsAsItIs) {
   code_.static_hash = digest_of(cubin_);
   const std::string out = run("dlsym " + kCubin + " launch");
