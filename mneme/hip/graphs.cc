@@ -1,6 +1,8 @@
 // Graphs.
 #include <algorithm>
+#include <vector>
 
+#include "mneme/hip/packed_arguments.h"
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
 #include "mneme/hip/shared_memory.h"
@@ -12,27 +14,37 @@ cudaGraph_t to_graph(hipGraph_t graph) { return std::bit_cast<cudaGraph_t>(graph
 const cudaGraphNode_t* to_nodes(const hipGraphNode_t* nodes) { return reinterpret_cast<const cudaGraphNode_t*>(nodes); }
 cudaGraphNode_t* to_nodes(hipGraphNode_t* nodes) { return reinterpret_cast<cudaGraphNode_t*>(nodes); }
 
-// Nodes of kernels, whose shared memory needs no opt-in.
+// Nodes of kernels: their shared memory needs no opt-in, and arguments in a buffer are listed for CUDA, which copies them.
+template <typename Call>
+hipError_t with_kernel(Table& table, const hipKernelNodeParams* kernel, Call&& call) {
+  if (!kernel) return hipErrorInvalidValue;
+  cudaKernelNodeParams parameters = to_cuda(*kernel);
+  std::vector<void*> arguments;
+  if (!kernel->kernelParams && kernel->extra) {
+    const hipError_t result = list_arguments(table, kernel->func, kernel->extra, arguments);
+    if (result != hipSuccess) return result;
+    parameters.kernelParams = arguments.data();
+    parameters.extra = nullptr;
+  }
+  allow_shared_memory(table, kernel->func, kernel->sharedMemBytes);
+  return to_hip(call(&parameters));
+}
 hipError_t add_kernel(Table& table, hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
                       const hipKernelNodeParams* kernel) {
-  if (!kernel) return hipErrorInvalidValue;
-  allow_shared_memory(table, kernel->func, kernel->sharedMemBytes);
-  const cudaKernelNodeParams parameters = to_cuda(*kernel);
-  return to_hip(
-      MNEME_CUDA(table, cudaGraphAddKernelNode)(to_nodes(node), to_graph(graph), to_nodes(dependencies), count, &parameters));
+  return with_kernel(table, kernel, [&](const cudaKernelNodeParams* parameters) {
+    return MNEME_CUDA(table, cudaGraphAddKernelNode)(to_nodes(node), to_graph(graph), to_nodes(dependencies), count, parameters);
+  });
 }
 hipError_t set_kernel(Table& table, hipGraphNode_t node, const hipKernelNodeParams* kernel) {
-  if (!kernel) return hipErrorInvalidValue;
-  allow_shared_memory(table, kernel->func, kernel->sharedMemBytes);
-  const cudaKernelNodeParams parameters = to_cuda(*kernel);
-  return to_hip(MNEME_CUDA(table, cudaGraphKernelNodeSetParams)(std::bit_cast<cudaGraphNode_t>(node), &parameters));
+  return with_kernel(table, kernel, [&](const cudaKernelNodeParams* parameters) {
+    return MNEME_CUDA(table, cudaGraphKernelNodeSetParams)(std::bit_cast<cudaGraphNode_t>(node), parameters);
+  });
 }
 hipError_t set_kernel_of_exec(Table& table, hipGraphExec_t graph, hipGraphNode_t node, const hipKernelNodeParams* kernel) {
-  if (!kernel) return hipErrorInvalidValue;
-  allow_shared_memory(table, kernel->func, kernel->sharedMemBytes);
-  const cudaKernelNodeParams parameters = to_cuda(*kernel);
-  return to_hip(MNEME_CUDA(table, cudaGraphExecKernelNodeSetParams)(std::bit_cast<cudaGraphExec_t>(graph),
-                                                                    std::bit_cast<cudaGraphNode_t>(node), &parameters));
+  return with_kernel(table, kernel, [&](const cudaKernelNodeParams* parameters) {
+    return MNEME_CUDA(table, cudaGraphExecKernelNodeSetParams)(std::bit_cast<cudaGraphExec_t>(graph),
+                                                               std::bit_cast<cudaGraphNode_t>(node), parameters);
+  });
 }
 
 // CUDA's edges have data, which HIP's have not.

@@ -146,6 +146,33 @@ TEST_F(Launches, NorDoesItInANodeOfAGraph) {
   EXPECT_EQ(HIP(hipGraphAddKernelNode)(&node, nullptr, nullptr, 0, nullptr), hipErrorInvalidValue);
 }
 
+TEST_F(Launches, ArgumentsOfANodeMayBeInABuffer) {
+  static const auto added = [](const cudaKernelNodeParams& node) {
+    calls().push_back(fmt::format("node with {} and {}{}", *static_cast<int*>(node.kernelParams[0]),
+                                  *static_cast<double*>(node.kernelParams[1]), node.extra ? ", and more" : ""));
+    return cudaSuccess;
+  };
+  CUDA_IS(cudaGraphAddKernelNode, [](cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                                     const cudaKernelNodeParams* node) { return added(*node); });
+  CUDA_IS(cudaGraphKernelNodeSetParams, [](cudaGraphNode_t, const cudaKernelNodeParams* node) { return added(*node); });
+  CUDA_IS(cudaGraphExecKernelNodeSetParams,
+          [](cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams* node) { return added(*node); });
+  hipKernelNodeParams kernel{};
+  kernel.func = this;
+  kernel.gridDim = kernel.blockDim = {1, 1, 1};
+  kernel.extra = extra_;
+  hipGraphNode_t node = nullptr;
+  EXPECT_EQ(HIP(hipGraphAddKernelNode)(&node, nullptr, nullptr, 0, &kernel), hipSuccess);
+  packed_.first = 7;
+  EXPECT_EQ(HIP(hipGraphKernelNodeSetParams)(nullptr, &kernel), hipSuccess);
+  packed_.second = 2.5;
+  EXPECT_EQ(HIP(hipGraphExecKernelNodeSetParams)(nullptr, nullptr, &kernel), hipSuccess);
+  EXPECT_THAT(calls(), ElementsAre("node with 6 and 1.5", "node with 7 and 1.5", "node with 7 and 2.5"));
+  packed_bytes_ = 12;
+  EXPECT_EQ(HIP(hipGraphAddKernelNode)(&node, nullptr, nullptr, 0, &kernel), hipErrorInvalidValue)
+      << "the buffer ends within the second parameter";
+}
+
 TEST_F(Launches, ThePointerToAManagedVariableIsSetBeforeTheFirst) {
   static int managed = 0;
   static void* host_pointer = nullptr;
