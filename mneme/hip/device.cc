@@ -8,6 +8,7 @@
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
 #include "mneme/hip/shared_memory.h"
+#include "mneme/hip/versions.h"
 
 namespace mneme::hip {
 namespace {
@@ -58,7 +59,8 @@ int ask(Table& table, cudaDeviceAttr attribute, int device) {
   return MNEME_CUDA(table, cudaDeviceGetAttribute)(&value, attribute, device) == cudaSuccess ? value : 0;
 }
 
-void set_images(hipDeviceProp_t& to, const cudaDeviceProp& from) {
+template <typename Properties>
+void set_images(Properties& to, const cudaDeviceProp& from) {
   to.maxTexture1D = from.maxTexture1D;
   std::copy(std::begin(from.maxTexture2D), std::end(from.maxTexture2D), to.maxTexture2D);
   std::copy(std::begin(from.maxTexture3D), std::end(from.maxTexture3D), to.maxTexture3D);
@@ -66,19 +68,21 @@ void set_images(hipDeviceProp_t& to, const cudaDeviceProp& from) {
   to.texturePitchAlignment = from.texturePitchAlignment;
 }
 
-void set_architecture(hipDeviceProp_t& to) {
+template <typename Properties>
+void set_architecture(Properties& to) {
   const std::string architecture = program_architecture();
   const ArchitectureVersion version = version_of(architecture);
   to.major = version.major;
   to.minor = version.minor;
-  to.gcnArch = version.major * 100 + version.minor * 10 + version.stepping;
+  set_architecture_number(to, version.major * 100 + version.minor * 10 + version.stepping);
   copy_text(to.gcnArchName, sizeof to.gcnArchName, architecture);
   to.warpSize = wavefront_of(architecture);
   to.pageableMemoryAccess = to.pageableMemoryAccessUsesHostPageTables = reaches_pageable_memory(architecture);
   to.arch = all_features();
 }
 
-void set_memory(hipDeviceProp_t& to, const cudaDeviceProp& from) {
+template <typename Properties>
+void set_memory(Properties& to, const cudaDeviceProp& from) {
   to.totalGlobalMem = from.totalGlobalMem;
   to.totalConstMem = from.totalConstMem;
   to.memPitch = from.memPitch;
@@ -93,7 +97,8 @@ void set_memory(hipDeviceProp_t& to, const cudaDeviceProp& from) {
   to.ECCEnabled = from.ECCEnabled;
 }
 
-void set_launches(hipDeviceProp_t& to, const cudaDeviceProp& from) {
+template <typename Properties>
+void set_launches(Properties& to, const cudaDeviceProp& from) {
   to.regsPerBlock = from.regsPerBlock;
   to.maxThreadsPerBlock = from.maxThreadsPerBlock;
   std::copy(std::begin(from.maxThreadsDim), std::end(from.maxThreadsDim), to.maxThreadsDim);
@@ -105,7 +110,8 @@ void set_launches(hipDeviceProp_t& to, const cudaDeviceProp& from) {
   to.cooperativeMultiDeviceLaunch = from.cooperativeLaunch;
 }
 
-hipError_t get_properties(Table& table, hipDeviceProp_t* out, int device) {
+template <typename Properties>
+hipError_t get_properties(Table& table, Properties* out, int device) {
   if (!out) return hipErrorInvalidValue;
   cudaDeviceProp from{};
   if (cudaError_t code = MNEME_CUDA(table, cudaGetDeviceProperties)(&from, device); code != cudaSuccess) return to_hip(code);
@@ -201,7 +207,9 @@ std::optional<int> architecture_attribute(hipDeviceAttribute_t attribute) {
   switch (attribute) {
     case hipDeviceAttributeComputeCapabilityMajor: return version.major;
     case hipDeviceAttributeComputeCapabilityMinor: return version.minor;
+#if HIP_VERSION_MAJOR < 6
     case hipDeviceAttributeGcnArch: return version.major * 100 + version.minor * 10 + version.stepping;
+#endif
     case hipDeviceAttributeWarpSize: return wavefront_of(architecture);
     case hipDeviceAttributePageableMemoryAccess:
     case hipDeviceAttributePageableMemoryAccessUsesHostPageTables: return reaches_pageable_memory(architecture);
@@ -299,7 +307,8 @@ hipError_t peer_attribute(Table&, int* value, hipDeviceP2PAttr, int, int) {
 }
 
 // The first device, which is as good as any.
-hipError_t choose(Table&, int* device, const hipDeviceProp_t* wanted) {
+template <typename Properties>
+hipError_t choose(Table&, int* device, const Properties* wanted) {
   if (!device || !wanted) return hipErrorInvalidValue;
   *device = 0;
   return hipSuccess;
@@ -311,6 +320,18 @@ hipError_t get_version(Table&, int* version) {
   *version = HIP_VERSION;
   return hipSuccess;
 }
+
+// Since ROCm 6 the names are macros for functions of other names, whose structure is another one. No program that was compiled
+// with its headers calls those of before.
+#if HIP_VERSION_MAJOR < 6
+#define MNEME_PROPERTIES_ROWS                                              \
+  MNEME_EMULATED(hipGetDeviceProperties, get_properties<hipDeviceProp_t>), \
+      MNEME_EMULATED(hipChooseDevice, choose<hipDeviceProp_t>)
+#else
+#define MNEME_PROPERTIES_ROWS                                                        \
+  MNEME_EMULATED(hipGetDevicePropertiesR0600, get_properties<hipDeviceProp_tR0600>), \
+      MNEME_EMULATED(hipChooseDeviceR0600, choose<hipDeviceProp_tR0600>)
+#endif
 
 using Rows = HookList<
     MNEME_ROW(hipGetDeviceCount, cudaGetDeviceCount), MNEME_ROW(hipGetDevice, cudaGetDevice),
@@ -324,12 +345,12 @@ using Rows = HookList<
     MNEME_ROW(hipDeviceCanAccessPeer, cudaDeviceCanAccessPeer), MNEME_ROW(hipDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess),
     MNEME_ROW(hipDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess), MNEME_ROW(hipDeviceGetPCIBusId, cudaDeviceGetPCIBusId),
     MNEME_ROW(hipDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId), MNEME_ROW(hipProfilerStart, cudaProfilerStart),
-    MNEME_ROW(hipProfilerStop, cudaProfilerStop), MNEME_EMULATED(hipGetDeviceProperties, get_properties),
-    MNEME_EMULATED(hipDeviceGetAttribute, get_attribute), MNEME_EMULATED(hipInit, init), MNEME_EMULATED(hipDeviceGet, get_device),
+    MNEME_ROW(hipProfilerStop, cudaProfilerStop), MNEME_PROPERTIES_ROWS, MNEME_EMULATED(hipDeviceGetAttribute, get_attribute),
+    MNEME_EMULATED(hipInit, init), MNEME_EMULATED(hipDeviceGet, get_device),
     MNEME_EMULATED(hipDeviceComputeCapability, compute_capability), MNEME_EMULATED(hipDeviceGetName, get_name),
     MNEME_EMULATED(hipDeviceTotalMem, total_memory), MNEME_EMULATED(hipDeviceGetUuid, get_uuid),
-    MNEME_EMULATED(hipDeviceGetP2PAttribute, peer_attribute), MNEME_EMULATED(hipChooseDevice, choose),
-    MNEME_EMULATED(hipDriverGetVersion, get_version), MNEME_EMULATED(hipRuntimeGetVersion, get_version)>;
+    MNEME_EMULATED(hipDeviceGetP2PAttribute, peer_attribute), MNEME_EMULATED(hipDriverGetVersion, get_version),
+    MNEME_EMULATED(hipRuntimeGetVersion, get_version)>;
 
 using Ends = HookList<MNEME_WRITTEN_END(hipDeviceGetAttribute, cudaDeviceGetAttribute, end_of_get_attribute)>;
 

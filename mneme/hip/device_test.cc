@@ -25,6 +25,18 @@ class ProgramFor {
   void* handle_ = nullptr;
 };
 
+#if HIP_VERSION_MAJOR < 6
+#define HIP_GET_PROPERTIES HIP(hipGetDeviceProperties)
+int number_of(const hipDeviceProp_t& properties) { return properties.gcnArch; }
+#else
+#define HIP_GET_PROPERTIES HIP(hipGetDevicePropertiesR0600)
+// Which properties do not have any more.
+int number_of(const hipDeviceProp_t& properties) {
+  const std::string name = properties.gcnArchName;
+  return properties.major * 100 + properties.minor * 10 + (name.find("90a") != name.npos ? 10 : 0);
+}
+#endif
+
 class DeviceOfAProgram : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -47,25 +59,25 @@ class DeviceOfAProgram : public ::testing::Test {
 TEST_F(DeviceOfAProgram, IsAnAmdGpuOfItsArchitecture) {
   const ProgramFor program("gfx1030");
   hipDeviceProp_t properties;
-  ASSERT_EQ(HIP(hipGetDeviceProperties)(&properties, 0), hipSuccess);
+  ASSERT_EQ(HIP_GET_PROPERTIES(&properties, 0), hipSuccess);
   EXPECT_STREQ(properties.gcnArchName, "gfx1030");
   EXPECT_STREQ(properties.name, "a device");
-  EXPECT_EQ(properties.gcnArch, 1030);
+  EXPECT_EQ(number_of(properties), 1030);
   EXPECT_EQ(properties.major, 10);
   EXPECT_EQ(properties.minor, 3);
   EXPECT_EQ(properties.warpSize, 32);
   EXPECT_EQ(properties.sharedMemPerBlock, 65536u);
   EXPECT_EQ(properties.totalGlobalMem, size_t{1} << 30);
-  EXPECT_EQ(HIP(hipGetDeviceProperties)(&properties, 1), hipErrorInvalidDevice);
-  EXPECT_EQ(HIP(hipGetDeviceProperties)(nullptr, 0), hipErrorInvalidValue);
+  EXPECT_EQ(HIP_GET_PROPERTIES(&properties, 1), hipErrorInvalidDevice);
+  EXPECT_EQ(HIP_GET_PROPERTIES(nullptr, 0), hipErrorInvalidValue);
 }
 
 TEST_F(DeviceOfAProgram, KeepsTheSettingsOfItsTarget) {
   const ProgramFor program("gfx90a:sramecc+:xnack-");
   hipDeviceProp_t properties;
-  ASSERT_EQ(HIP(hipGetDeviceProperties)(&properties, 0), hipSuccess);
+  ASSERT_EQ(HIP_GET_PROPERTIES(&properties, 0), hipSuccess);
   EXPECT_STREQ(properties.gcnArchName, "gfx90a:sramecc+:xnack-");
-  EXPECT_EQ(properties.gcnArch, 910);
+  EXPECT_EQ(number_of(properties), 910);
   EXPECT_EQ(properties.major, 9);
   EXPECT_EQ(properties.minor, 0);
   EXPECT_EQ(properties.warpSize, 64);
@@ -75,10 +87,10 @@ TEST_F(DeviceOfAProgram, OfCodeForSeveralGpusHasTheVersionThatTheyShare) {
   for (const auto& [target, major, minor] : {std::tuple("gfx9-4-generic", 9, 4), std::tuple("gfx11-generic", 11, 0)}) {
     const ProgramFor program(target);
     hipDeviceProp_t properties;
-    ASSERT_EQ(HIP(hipGetDeviceProperties)(&properties, 0), hipSuccess);
+    ASSERT_EQ(HIP_GET_PROPERTIES(&properties, 0), hipSuccess);
     EXPECT_EQ(properties.major, major) << target;
     EXPECT_EQ(properties.minor, minor) << target;
-    EXPECT_EQ(properties.gcnArch, major * 100 + minor * 10) << target;
+    EXPECT_EQ(number_of(properties), major * 100 + minor * 10) << target;
   }
 }
 
@@ -92,7 +104,7 @@ TEST_F(DeviceOfAProgram, AttributesAreThoseOfTheSameMeaning) {
   EXPECT_EQ(HIP(hipDeviceGetAttribute)(&value, hipDeviceAttributeComputeCapabilityMinor, 0), hipSuccess);
   EXPECT_EQ(value, 4);
   EXPECT_EQ(HIP(hipDeviceGetAttribute)(&value, hipDeviceAttributeWarpSize, 1), hipErrorInvalidDevice);
-  EXPECT_EQ(HIP(hipDeviceGetAttribute)(&value, hipDeviceAttributeUuid, 0), hipErrorInvalidValue);
+  EXPECT_EQ(HIP(hipDeviceGetAttribute)(&value, hipDeviceAttributeLuid, 0), hipErrorInvalidValue);
   EXPECT_EQ(HIP(hipDeviceGetAttribute)(nullptr, hipDeviceAttributeWarpSize, 0), hipErrorInvalidValue);
 }
 
@@ -101,7 +113,7 @@ TEST_F(DeviceOfAProgram, ReachesPageableMemoryOnlyWithXnack) {
     const ProgramFor program(target);
     hipDeviceProp_t properties;
     int value = -1;
-    ASSERT_EQ(HIP(hipGetDeviceProperties)(&properties, 0), hipSuccess);
+    ASSERT_EQ(HIP_GET_PROPERTIES(&properties, 0), hipSuccess);
     EXPECT_EQ(properties.pageableMemoryAccess, wanted) << target;
     EXPECT_EQ(HIP(hipDeviceGetAttribute)(&value, hipDeviceAttributePageableMemoryAccess, 0), hipSuccess);
     EXPECT_EQ(value, wanted) << target;

@@ -4,6 +4,7 @@
 #include "mneme/base/range_map.h"
 #include "mneme/hip/external_memory.h"
 #include "mneme/hip/rows.h"
+#include "mneme/hip/versions.h"
 
 namespace mneme::hip {
 namespace {
@@ -160,13 +161,7 @@ hipError_t get_attributes(Table& table, hipPointerAttribute_t* attributes, const
   if (!attributes) return hipErrorInvalidValue;
   cudaPointerAttributes found{};
   if (cudaError_t code = MNEME_CUDA(table, cudaPointerGetAttributes)(&found, pointer); code != cudaSuccess) return to_hip(code);
-  if (found.type == cudaMemoryTypeUnregistered) return hipErrorInvalidValue;  // as HIP has it
-  *attributes = {.memoryType = found.type == cudaMemoryTypeHost ? hipMemoryTypeHost : hipMemoryTypeDevice,
-                 .device = found.device,
-                 .devicePointer = found.devicePointer,
-                 .hostPointer = found.hostPointer,
-                 .isManaged = found.type == cudaMemoryTypeManaged,
-                 .allocationFlags = 0};
+  if (hipError_t result = fill_attributes(*attributes, found); result != hipSuccess) return result;
   unsigned flags = 0;
   if (found.type == cudaMemoryTypeHost && MNEME_CUDA(table, cudaHostGetFlags)(&flags, found.hostPointer) == cudaSuccess)
     attributes->allocationFlags = flags;
@@ -185,7 +180,7 @@ hipError_t get_attribute(Table& table, void* data, hipPointer_attribute attribut
   if (hipError_t result = get_attributes(table, &all, pointer); result != hipSuccess) return result;
   const auto range = Allocations::get().find(pointer);
   switch (attribute) {
-    case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE: return write_attribute(data, all.memoryType);
+    case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE: return write_attribute(data, memory_type_of(all));
     case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER: return write_attribute(data, all.devicePointer);
     case HIP_POINTER_ATTRIBUTE_HOST_POINTER: return write_attribute(data, all.hostPointer);
     case HIP_POINTER_ATTRIBUTE_IS_MANAGED: return write_attribute(data, all.isManaged != 0);
