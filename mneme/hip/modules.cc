@@ -20,11 +20,18 @@ struct Named {
   std::string name;
 };
 
+// A managed variable: the pointer to its memory, whose own address is the handle.
+struct Managed {
+  void* memory = nullptr;
+  size_t size = 0;
+};
+
 struct Module {
   ByteVector bundle;  // what the wrapper points to
   ImageWrapper wrapper{};
   void** registered = nullptr;
   std::map<std::string, std::unique_ptr<Named>, std::less<>> kernels, variables;
+  std::map<std::string, std::unique_ptr<Managed>, std::less<>> managed;
 };
 
 class Modules {
@@ -68,6 +75,14 @@ void register_symbols(Table& table, Module& module, const CodeSymbols& symbols) 
     MNEME_CUDA(table, __cudaRegisterVar)
     (module.registered, reinterpret_cast<char*>(variable.get()), variable->name.data(), variable->name.c_str(), 0, size, 0, 0);
   }
+  for (const auto& [name, value] : symbols.managed) {
+    auto& variable = module.managed[name] = std::make_unique<Managed>(Managed{.size = value.size()});
+    add_managed_variable(table, {.handle = module.registered,
+                                 .host_pointer = &variable->memory,
+                                 .initial_value = value.data(),
+                                 .name = name,
+                                 .size = value.size()});
+  }
 }
 
 hipError_t load(Table& table, hipModule_t* out, Result<ByteVector> bundle) {
@@ -109,6 +124,7 @@ hipError_t unload(Table& table, hipModule_t handle) {
   const auto module = Modules::get().remove(handle);
   if (!module) return hipErrorInvalidHandle;
   program_code().remove_image(module->registered);
+  remove_managed_variables(module->registered);
   MNEME_CUDA(table, __cudaUnregisterFatBinary)(module->registered);
   return hipSuccess;
 }
@@ -127,6 +143,11 @@ hipError_t get_global(Table& table, hipDeviceptr_t* address, size_t* bytes, hipM
   Module* const module = Modules::get().find(handle);
   if (!name) return hipErrorInvalidValue;
   if (!module) return hipErrorInvalidHandle;
+  if (const auto managed = module->managed.find(std::string_view(name)); managed != module->managed.end()) {
+    if (address) *address = managed->second->memory;
+    if (bytes) *bytes = managed->second->size;
+    return managed->second->memory ? hipSuccess : hipErrorOutOfMemory;
+  }
   const auto found = module->variables.find(std::string_view(name));
   if (found == module->variables.end()) return hipErrorNotFound;
   cudaError_t code = address ? MNEME_CUDA(table, cudaGetSymbolAddress)(address, found->second.get()) : cudaSuccess;

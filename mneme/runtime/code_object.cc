@@ -57,15 +57,31 @@ Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name) 
 
 Result<CodeSymbols> read_code_object_symbols(ByteSpan code_object, const std::string& name) {
   MNEME_ASSIGN(const ElfView elf, ElfView::open_any(code_object, name));
-  constexpr std::string_view kDescriptor = ".kd";  // a kernel's, which the kernel's name stands before
+  constexpr std::string_view kDescriptor = ".kd";    // a kernel's, which the kernel's name stands before
+  constexpr std::string_view kManaged = ".managed";  // what a managed variable holds at first, likewise
   CodeSymbols symbols;
+  Status damaged;
+  const auto add_managed = [&](const Elf64_Sym& symbol, std::string_view variable) {
+    ByteVector& value = symbols.managed[std::string(variable)];
+    const auto home = elf.section(symbol.st_shndx);
+    if (home.ok() && home->sh_type == SHT_NOBITS) return value.resize(symbol.st_size);
+    const auto bytes = elf.bytes_of(symbol);
+    if (bytes.ok())
+      value.assign(bytes->begin(), bytes->end());
+    else
+      damaged = bytes.status();
+  };
   MNEME_TRY(elf.visit_symbols([&](const Elf64_Sym& symbol, std::string_view symbol_name) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_size == 0) return;
     if (symbol_name.ends_with(kDescriptor))
       symbols.kernels.emplace_back(symbol_name.substr(0, symbol_name.size() - kDescriptor.size()));
+    else if (symbol_name.ends_with(kManaged))
+      add_managed(symbol, symbol_name.substr(0, symbol_name.size() - kManaged.size()));
     else
       symbols.variables.emplace(symbol_name, symbol.st_size);
   }));
+  MNEME_TRY(damaged);
+  for (const auto& [variable, value] : symbols.managed) symbols.variables.erase(variable);
   return symbols;
 }
 

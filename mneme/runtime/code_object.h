@@ -27,6 +27,8 @@ Result<ByteVector> bundle_of(ByteSpan code, const std::string& name);
 struct CodeSymbols {
   std::vector<std::string> kernels;
   std::map<std::string, uint64_t> variables;  // with their sizes in bytes
+  // Managed ones (__managed__), which are pointers in the code and none of `variables`, with what they hold at first.
+  std::map<std::string, ByteVector> managed;
 };
 Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name);
 // The same of a code object.

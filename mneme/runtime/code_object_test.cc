@@ -27,6 +27,11 @@ TEST(CodeObject, SaysWhatItDefines) {
             (std::set<std::string>{"_Z3addPi4Pairi", "_Z5clearPi"}));
   ASSERT_TRUE(symbols->variables.contains("counter"));
   EXPECT_EQ(symbols->variables.at("counter"), 4u);
+  EXPECT_EQ(symbols->managed.size(), 2u);
+  const int first[] = {7, 8};
+  EXPECT_EQ(symbols->managed.at("counted"), bytes_of({reinterpret_cast<const char*>(first), sizeof first}));
+  EXPECT_EQ(symbols->managed.at("zeroed"), ByteVector(4)) << "which takes no room in the file";
+  EXPECT_FALSE(symbols->variables.contains("counted") || symbols->variables.contains("counted.managed"));
 }
 
 TEST(CodeObject, WithoutABundleBecomesOne) {

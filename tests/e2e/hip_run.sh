@@ -63,3 +63,24 @@ for kernel in ("weigh", "sum"):
     assert same(cuda) == same(hip), f"{kernel}: {same(cuda)} is not {same(hip)}"
 PYTHON
 python3 compare.py || fail "the recordings of one source differ"
+
+# A kernel that fetches from a texture is refused by the name of the instruction.
+cat >texture.hip <<'SOURCE'
+#include <hip/hip_runtime.h>
+__global__ void fetch(hipTextureObject_t texture, float* out) { out[threadIdx.x] = tex2D<float>(texture, threadIdx.x, 0.5f); }
+int main() {
+  hipResourceDesc resource{};
+  hipTextureDesc description{};
+  hipTextureObject_t texture;
+  const hipChannelFormatDesc format = hipCreateChannelDesc<float>();
+  float* out;
+  resource.resType = hipResourceTypeArray;
+  if (hipMallocArray(&resource.res.array.array, &format, 8, 8, 0) || hipMalloc(&out, 64)) return 1;
+  if (hipCreateTextureObject(&texture, &resource, &description, nullptr)) return 1;
+  fetch<<<1, 8>>>(texture, out);
+  return hipGetLastError() == hipSuccess ? 1 : 3;
+}
+SOURCE
+$cxx -O2 $(mneme config --hip cxxflags) -Wno-everything texture.hip -o texture $(mneme config --hip ldflags)
+expect 3 mneme run --device cpu -- ./texture
+contains err "kernel fetch(__hip_texture*, float*) cannot run on the CPU device: intrinsic 'llvm.amdgcn.image.sample.2d"

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <vector>
 
+#if HIP_VERSION_MAJOR >= 6
+#define memoryType type
+#endif
+
 __device__ int scale_by = 3;
 __constant__ int shift_by[2] = {10, 20};
 __managed__ int seen = 5;
@@ -325,6 +329,35 @@ void modules(const char* file) {
   void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &packed, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
   OK(hipExtModuleLaunchKernel(function, n, 1, 1, n, 1, 1, 0, nullptr, nullptr, extra));
   CHECK(holds(13 * 6, 23 * 6));
+  // The same arguments in a node of a graph: they are copied when it is made.
+  hipGraph_t graph;
+  hipGraphNode_t node;
+  hipKernelNodeParams in_buffer{};
+  in_buffer.func = reinterpret_cast<void*>(function);
+  in_buffer.gridDim = dim3(1);
+  in_buffer.blockDim = dim3(n);
+  in_buffer.extra = extra;
+  OK(hipGraphCreate(&graph, 0));
+  OK(hipGraphAddKernelNode(&node, graph, nullptr, 0, &in_buffer));
+  packed.data = nullptr;
+  hipGraphExec_t executable;
+  OK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  OK(hipGraphLaunch(executable, nullptr));
+  OK(hipDeviceSynchronize());
+  CHECK(holds(13 * 12, 23 * 12));
+  OK(hipGraphExecDestroy(executable));
+  OK(hipGraphDestroy(graph));
+  // A managed variable of a module is memory of the host's, too.
+  hipDeviceptr_t managed;
+  hipFunction_t use_managed;
+  OK(hipModuleGetGlobal(&managed, &bytes, module, "managed"));
+  int* const values = reinterpret_cast<int*>(managed);
+  CHECK(bytes == 12 && values[0] == 5 && values[1] == 6);
+  values[0] = 50;
+  OK(hipModuleGetFunction(&use_managed, module, "use_managed"));
+  OK(hipModuleLaunchKernel(use_managed, 1, 1, 1, n, 1, 1, 0, nullptr, arguments, nullptr));
+  OK(hipDeviceSynchronize());
+  CHECK(values[2] == 8 && holds(50, 6));
   CHECK(hipModuleGetFunction(&function, module, "missing") == hipErrorNotFound);
   CHECK(hipModuleLoad(&module, "/no/such/file") == hipErrorFileNotFound);
   (void)hipGetLastError();
