@@ -1,7 +1,6 @@
 // The CUDA backend over a driver made for tests, since it must be right also where there is no GPU to try it on.
 #include "mneme/device/cuda/cuda_device.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
 #include "mneme/device/gpu/gpu_address_space.h"
+#include "mneme/device/gpu/testing/device_test.h"
 #include "mneme/device/held_addresses.h"
 
 namespace mneme::cuda {
@@ -27,25 +27,11 @@ using testing::HasSubstr;
 constexpr const char* kFakeLibrary = MNEME_FAKE_CUDA_LIBRARY;
 const Libraries kFakeLibraries = {kFakeLibrary, {}, "libnvidia-ml-that-is-not-there.so"};
 
-class CudaDeviceTest : public testing::Test {
+class CudaDeviceTest : public gpu::DeviceTest<FakeDriverState> {
  protected:
-  void SetUp() override {
-    void* handle = dlopen(kFakeLibrary, RTLD_NOW);
-    ASSERT_NE(handle, nullptr) << dlerror();
-    auto function = reinterpret_cast<FakeDriverStateFunction>(dlsym(handle, "mneme_fake_driver_state"));
-    ASSERT_NE(function, nullptr);
-    state = function();
-    *state = FakeDriverState();
-  }
+  CudaDeviceTest() : DeviceTest(kFakeLibrary, "mneme_fake_driver_state") {}
 
-  void open() {
-    auto opened = open_device(0, kFakeLibraries);
-    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
-    device = std::move(opened).value();
-    auto created = device->create_stream();
-    ASSERT_TRUE(created.ok()) << created.status().to_string();
-    stream = std::move(created).value();
-  }
+  void open() { use(open_device(0, kFakeLibraries)); }
 
   std::unique_ptr<Module> load(const std::string& ptx = ".version 8.0\n") {
     CodeImage image{DeviceKind::cuda, {}};
@@ -66,10 +52,6 @@ class CudaDeviceTest : public testing::Test {
     shape.dynamic_shared_memory = Bytes(bytes);
     return shape;
   }
-
-  FakeDriverState* state = nullptr;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Stream> stream;
 };
 
 TEST(CudaDriver, MissingLibrarySaysWhatToDo) {
@@ -137,23 +119,7 @@ TEST(ThrottleReasons, EachBitHasItsName) {
 
 TEST_F(CudaDeviceTest, SharedMemoryIsImportedForReadingOnly) {
   open();
-  {
-    auto memory = device->allocate_shared(3_MiB);
-    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
-    auto descriptor = (*memory)->share();
-    ASSERT_TRUE(descriptor.ok()) << descriptor.status().to_string();
-    auto imported = device->import_shared(*descriptor, 3_MiB);
-    ASSERT_TRUE(imported.ok()) << imported.status().to_string();
-    *reinterpret_cast<int*>((*memory)->address().address) = 42;
-    EXPECT_EQ(*reinterpret_cast<int*>((*imported)->address().address), 42);
-    EXPECT_EXIT(*reinterpret_cast<volatile int*>((*imported)->address().address) = 1, testing::KilledBySignal(SIGSEGV), "");
-    EXPECT_EQ(state->mappings, 2);
-    auto again = (*imported)->share();
-    EXPECT_TRUE(again.ok()) << again.status().to_string();
-  }
-  EXPECT_EQ(state->mappings, 0);
-  EXPECT_EQ(state->reservations, 0);
-  EXPECT_EQ(state->memory_handles, 0);
+  shared_memory_is_imported_for_reading_only([](const auto&) {});
 }
 
 TEST_F(CudaDeviceTest, SharedMemoryThatCannotBeHadIsGivenBack) {
@@ -283,27 +249,9 @@ TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
   open();
   auto module = load();
   ASSERT_TRUE(module->kernel("work").ok());
-  auto space = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
-  ASSERT_TRUE(space.ok()) << space.status().to_string();
-  ASSERT_TRUE((*space)->allocate(Bytes(9 << 20)).ok());
-  EXPECT_EQ(state->memory_handles, 0) << "the mapping keeps the memory";
-  std::vector<std::byte> bytes(40 << 20);
-  auto memory = device->allocate(Bytes(bytes.size()));
-  ASSERT_TRUE(memory.ok());
-  ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
-  ASSERT_TRUE(stream->copy_to_device(*memory, std::span(bytes).first(9 << 20)).ok());
+  everything_is_given_back(std::move(module));
+  EXPECT_EQ(state->contexts, 0);
   EXPECT_LE(state->open_to_signals.size(), 1u) << "only this one";
-  ASSERT_TRUE(device->free(*memory).ok());
-  EXPECT_GT(state->pinned, 0);
-  EXPECT_GT(state->mappings, 0);
-  space = Status(Code::not_found, "");
-  module.reset();
-  stream.reset();
-  device.reset();
-  for (int left : {state->contexts, state->modules, state->streams, state->events, state->reservations, state->mappings,
-                   state->allocations, state->pinned, state->memory_handles}) {
-    EXPECT_EQ(left, 0);
-  }
 }
 
 TEST_F(CudaDeviceTest, CopiesOfEverySizeArriveWhole) {
@@ -322,17 +270,7 @@ TEST_F(CudaDeviceTest, CopiesOfEverySizeArriveWhole) {
 
 TEST_F(CudaDeviceTest, CopiesArriveWholeHoweverLateTheBusIs) {
   open();
-  state->late_copies = true;
-  for (size_t size : {size_t{4096}, (size_t{40} << 20) + 12345}) {
-    std::vector<std::byte> bytes(size), back(size);
-    for (size_t i = 0; i < size; i += 64) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
-    auto memory = device->allocate(Bytes(size));
-    ASSERT_TRUE(memory.ok());
-    ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
-    ASSERT_TRUE(stream->copy_to_host(back, *memory).ok());
-    EXPECT_TRUE(bytes == back) << size;
-    ASSERT_TRUE(device->free(*memory).ok());
-  }
+  copies_arrive_whole_however_late_the_bus_is();
 }
 
 // What was under way when a copy failed is waited for, and is none of the next one's.
@@ -730,18 +668,7 @@ TEST_F(CudaDeviceTest, ASmallRangeThatTheDriverPlacesElsewhereIsReservedWithinAL
 
 TEST_F(CudaDeviceTest, ARangeThatIsTakenIsRefusedWithItsOwner) {
   open();
-  void* taken = mmap(reinterpret_cast<void*>(kDefaultAddressSpaceBase.address), 4096, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  ASSERT_NE(taken, MAP_FAILED);
-  auto refused = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
-  munmap(taken, 4096);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.status().code(), Code::unavailable);
-  EXPECT_THAT(refused.status().message(),
-              testing::MatchesRegex(
-                  "reserving 64.0* MiB of device addresses at 0x7a0000000000: the driver gave 0x[0-9a-f]+ instead; in this "
-                  "process the range is taken by 0x7a0000000000-0x7a0000001000 anonymous memory"));
-  EXPECT_EQ(state->reservations, 0);
+  a_range_that_is_taken_is_refused_with_its_owner("the driver");
 }
 
 TEST_F(CudaDeviceTest, WhatIsHeldWhenTheDriverStartsCanBeReservedAfterwards) {
@@ -807,10 +734,7 @@ TEST_F(CudaDeviceTest, MemoryForCopiesIsPinnedAsLongAsItsBufferLives) {
 
 TEST_F(CudaDeviceTest, HostMemoryThatTheDeviceSeesElsewhereIsRefused) {
   open();
-  state->host_offset = 4096;
-  EXPECT_EQ(device->map_host(kHostMemoryBase, 64_KiB).status().to_string(),
-            "unsupported: mapping 64.0 KiB of host memory at 0x7c0000000000: the device sees it at 0x7c0000001000");
-  EXPECT_EQ(state->pinned, 0);
+  host_memory_that_the_device_sees_elsewhere_is_refused();
   fail("cuMemHostRegister_v2", CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(device->map_host(kHostMemoryBase, 64_KiB).status().code(), Code::exhausted);
 }

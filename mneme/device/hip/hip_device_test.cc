@@ -1,15 +1,14 @@
 // The HIP backend over a runtime made for tests: every call, its order and its failures.
 #include "mneme/device/hip/hip_device.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
 #include <thread>
 
 #include "mneme/device/address_space.h"
+#include "mneme/device/gpu/testing/device_test.h"
 #include "mneme/device/held_addresses.h"
 #include "mneme/device/hip/code_objects.h"
 #include "mneme/device/hip/error.h"
@@ -30,24 +29,12 @@ ByteVector code_object_of(size_t size) {
   return image;
 }
 
-class HipDeviceTest : public testing::Test {
+class HipDeviceTest : public gpu::DeviceTest<FakeHipState> {
  protected:
-  void SetUp() override {
-    void* handle = dlopen(MNEME_FAKE_HIP_LIBRARY, RTLD_NOW);
-    ASSERT_NE(handle, nullptr) << dlerror();
-    auto function = reinterpret_cast<FakeHipStateFunction>(dlsym(handle, "mneme_fake_hip_state"));
-    ASSERT_NE(function, nullptr);
-    state = function();
-    *state = FakeHipState();
-  }
+  HipDeviceTest() : DeviceTest(MNEME_FAKE_HIP_LIBRARY, "mneme_fake_hip_state") {}
 
   void open(int ordinal = 0) {
-    auto opened = open_device(ordinal, kFakeLibraries);
-    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
-    device = std::move(opened).value();
-    auto created = device->create_stream();
-    ASSERT_TRUE(created.ok()) << created.status().to_string();
-    stream = std::move(created).value();
+    use(open_device(ordinal, kFakeLibraries));
     state->calls.clear();
   }
   Kernel* load(const std::string& kernel = "work") {
@@ -64,10 +51,7 @@ class HipDeviceTest : public testing::Test {
   // What was called since the last time.
   std::vector<std::string> calls() { return std::exchange(state->calls, {}); }
 
-  FakeHipState* state = nullptr;
-  std::unique_ptr<Device> device;
   std::unique_ptr<Module> module;
-  std::unique_ptr<Stream> stream;
 };
 
 TEST(HipDriver, MissingLibrarySaysWhatToDo) {
@@ -298,23 +282,7 @@ TEST_F(HipDeviceTest, TheOrderOfCallsIsThis) {
 TEST_F(HipDeviceTest, EverythingIsGivenBack) {
   open();
   load();
-  auto space = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
-  ASSERT_TRUE(space.ok()) << space.status().to_string();
-  ASSERT_TRUE((*space)->allocate(Bytes(9 << 20)).ok());
-  EXPECT_EQ(state->memory_handles, 0) << "the mapping keeps the memory";
-  std::vector<std::byte> bytes(40 << 20);
-  auto memory = device->allocate(Bytes(bytes.size()));
-  ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
-  ASSERT_TRUE(stream->compare(*memory, *memory, 1_MiB).ok());
-  ASSERT_TRUE(device->free(*memory).ok());
-  EXPECT_GT(state->pinned, 0);
-  space = Status(Code::not_found, "");
-  module.reset();
-  stream.reset();
-  device.reset();
-  for (int left : {state->modules, state->streams, state->events, state->reservations, state->mappings, state->allocations,
-                   state->pinned, state->memory_handles})
-    EXPECT_EQ(left, 0);
+  everything_is_given_back(std::move(module));
 }
 
 TEST_F(HipDeviceTest, ResourcesOfAKernelAreTheRuntimes) {
@@ -461,16 +429,7 @@ TEST_F(HipDeviceTest, AnArchitectureWithoutKernelsOfOursIsRefusedWhereTheyAreNee
 
 TEST_F(HipDeviceTest, CopiesArriveWholeHoweverLateTheBusIs) {
   open();
-  state->late_copies = true;
-  for (size_t size : {size_t{1}, size_t{4096}, (size_t{40} << 20) + 12345}) {
-    std::vector<std::byte> bytes(size), back(size);
-    for (size_t i = 0; i < size; i += 64) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
-    const DevicePtr memory = *device->allocate(Bytes(size));
-    ASSERT_TRUE(stream->copy_to_device(memory, bytes).ok());
-    ASSERT_TRUE(stream->copy_to_host(back, memory).ok());
-    EXPECT_TRUE(bytes == back) << size;
-    ASSERT_TRUE(device->free(memory).ok());
-  }
+  copies_arrive_whole_however_late_the_bus_is();
 }
 
 TEST_F(HipDeviceTest, EachFailureOfAStreamNamesItsCall) {
@@ -513,20 +472,11 @@ TEST_F(HipDeviceTest, SharedMemoryIsImportedForReadingOnly) {
   open();
   for (const int version : {50'221'153, 70'051'831, 70'100'000}) {
     state->runtime_version = version;
-    auto memory = device->allocate_shared(3_MiB);
-    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
-    auto descriptor = (*memory)->share();
-    ASSERT_TRUE(descriptor.ok()) << descriptor.status().to_string();
-    auto imported = device->import_shared(*descriptor, 3_MiB);
-    ASSERT_TRUE(imported.ok()) << imported.status().to_string();
-    *reinterpret_cast<int*>((*memory)->address().address) = 42;
-    EXPECT_EQ(*reinterpret_cast<int*>((*imported)->address().address), 42);
-    EXPECT_EXIT(*reinterpret_cast<volatile int*>((*imported)->address().address) = 1, testing::KilledBySignal(SIGSEGV), "");
-    EXPECT_TRUE((*imported)->share().ok());
-    fail("hipRuntimeGetVersion", kOutOfMemory);
-    EXPECT_EQ(device->import_shared(*descriptor, 3_MiB).status().code(), Code::exhausted);
+    shared_memory_is_imported_for_reading_only([&](const auto& descriptor) {
+      fail("hipRuntimeGetVersion", kOutOfMemory);
+      EXPECT_EQ(device->import_shared(descriptor, 3_MiB).status().code(), Code::exhausted);
+    });
   }
-  EXPECT_EQ(state->mappings + state->reservations + state->memory_handles, 0);
   for (const char* function : {"hipMemCreate", "hipMemAddressReserve", "hipMemMap", "hipMemSetAccess"}) {
     fail(function, kOutOfMemory);
     EXPECT_EQ(device->allocate_shared(2_MiB).status().code(), Code::exhausted) << function;
@@ -557,16 +507,7 @@ TEST_F(HipDeviceTest, AddressSpaceMapsUnderAllocationsOnly) {
 
 TEST_F(HipDeviceTest, ARangeThatIsTakenIsRefusedWithItsOwner) {
   open();
-  void* taken = mmap(reinterpret_cast<void*>(kDefaultAddressSpaceBase.address), 4096, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  ASSERT_NE(taken, MAP_FAILED);
-  auto refused = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
-  munmap(taken, 4096);
-  EXPECT_THAT(refused.status().to_string(),
-              testing::MatchesRegex("unavailable: reserving 64.0* MiB of device addresses at 0x7a0000000000: the runtime gave "
-                                    "0x[0-9a-f]+ instead; in this process the range is taken by 0x7a0000000000-0x7a0000001000 "
-                                    "anonymous memory"));
-  EXPECT_EQ(state->reservations, 0);
+  a_range_that_is_taken_is_refused_with_its_owner("the runtime");
 }
 
 // ROCm places what is its own where the process has room: what a replay needs is therefore held also while the runtime starts.
@@ -583,10 +524,7 @@ TEST_F(HipDeviceTest, WhatIsHeldStaysHeldWhileTheRuntimeStarts) {
 
 TEST_F(HipDeviceTest, HostMemoryThatTheDeviceSeesElsewhereIsRefused) {
   open();
-  state->host_offset = 4096;
-  EXPECT_EQ(device->map_host(kHostMemoryBase, 64_KiB).status().to_string(),
-            "unsupported: mapping 64.0 KiB of host memory at 0x7c0000000000: the device sees it at 0x7c0000001000");
-  EXPECT_EQ(state->pinned, 0);
+  host_memory_that_the_device_sees_elsewhere_is_refused();
 }
 
 TEST_F(HipDeviceTest, AnotherDeviceIsLeftCurrentAndNotWorkedIn) {
