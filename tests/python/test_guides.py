@@ -28,6 +28,8 @@ NOT_RUN = {
     "CUDAFLAGS=": "e2e.cmake_cuda_language does it",
     "make -C matvec.d run": "it needs a GPU; e2e.source runs such a program on the driver of the tests",
     "./program ": "it needs a GPU, likewise",
+    "mneme export record-db scale --source": "it is of a HIP program's recording; e2e.hip_source does it",
+    "make -C scale.d": "it needs an AMD GPU; e2e.hip_source runs such a program on the HIP runtime of the tests",
     "mneme replay … ": "it is a part of a command",
     "mneme record -rdb record-db -- python": "it needs a GPU",
     "mneme replay record-db softmax": "a kernel without IR needs a GPU",
