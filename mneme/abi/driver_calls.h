@@ -128,6 +128,16 @@
   X(cuGraphConditionalHandleCreate)     \
   X(cuGraphAddNode)                     \
   X(cuGraphAddNode_v2)                  \
+  X(cuGraphAddKernelNode)               \
+  X(cuGraphAddKernelNode_v2)            \
+  X(cuGraphKernelNodeGetParams)         \
+  X(cuGraphKernelNodeGetParams_v2)      \
+  X(cuGraphKernelNodeSetParams)         \
+  X(cuGraphKernelNodeSetParams_v2)      \
+  X(cuGraphKernelNodeSetAttribute)      \
+  X(cuGraphKernelNodeCopyAttributes)    \
+  X(cuGraphNodeGetParams)               \
+  X(cuGraphNodeSetParams)               \
   X(cuGraphDestroy)                     \
   X(cuGraphDestroyNode)                 \
   X(cuGraphInstantiate)                 \

@@ -46,7 +46,6 @@ class InstanceDeployment {
       : found_(found), terms_(terms), session_(session) {}
 
   Status run(TunedFile& into) {
-    if (session_.instance().cluster != kNoCluster) return Status(Code::unsupported, "launches in clusters are not deployed");
     MNEME_ASSIGN(const ProgramCompilation made, session_.compile_for_program(found_.configuration));
     MNEME_ASSIGN(evidence_.tuned, median_of(session_.measure(found_.configuration, made.code)));
     MNEME_TRY(take_speed_up(made));

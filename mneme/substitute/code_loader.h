@@ -43,6 +43,8 @@ class CodeLoader {
   virtual Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) = 0;
   // Lets launches on the current device have so much dynamic shared memory.
   virtual Status allow_shared_memory(const Loaded& code, int ordinal, Bytes size) = 0;
+  // Lets launches on the current device have clusters of more blocks than any device takes.
+  virtual Status allow_large_clusters(const Loaded& code, int ordinal) = 0;
 };
 
 // Sizes of the parameters of a kernel that has a segment. Fails as RegisteredKernel::segment() does.

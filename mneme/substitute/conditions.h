@@ -42,6 +42,7 @@ struct ProgramLaunch {
   void* const* arguments = nullptr;  // a pointer for each parameter
   void* stream = nullptr;            // the vendor's
   bool odd = false;                  // it has attributes, or arguments given in a way, that no replay has
+  bool is_node = false;              // of a graph that the program builds, which runs it later
 };
 
 // As find_doubt(), of all conditions but the shape's.

@@ -16,6 +16,7 @@ namespace {
 constexpr int kMostDevices = 64;
 // What every launch may have without asking.
 constexpr Bytes kUsualShared = 48_KiB;
+constexpr uint64_t kUsualCluster = 8;
 
 // Never the same twice in the process, and never 0.
 uint64_t next_generation() {
@@ -272,21 +273,25 @@ std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const P
       comes_first = comes_first && *doubt == KeptBy::shape;
       continue;
     }
-    if (!ready && loader.is_capturing(launch.stream)) return keep(KeptBy::capture);
+    if (!ready && !launch.is_node && loader.is_capturing(launch.stream)) return keep(KeptBy::capture);
     Status prepared = ready ? Status() : prepare(kernel, *candidate, launch, ordinal, loader);
+    const bool usual = shape.shared <= kUsualShared && shape.cluster.volume() <= kUsualCluster;
     if (prepared.ok() && shape.shared > kUsualShared)
       prepared = loader.allow_shared_memory(candidate->loaded, ordinal, shape.shared);
+    if (prepared.ok() && shape.cluster.volume() > kUsualCluster)
+      prepared = loader.allow_large_clusters(candidate->loaded, ordinal);
     if (!prepared.ok()) {
       kernel.drop(prepared);
       return keep(KeptBy::failure);
     }
-    Choice choice{{handle, shape, &kernel, nullptr}, candidate.get(), comes_first && shape.shared <= kUsualShared};
+    if (!ready) note_origin(handle, launch.function, candidate->code->rule);
+    Choice choice{{handle, shape, &kernel, nullptr}, candidate.get(), comes_first && usual};
     if (trials_needed() == 0) return choice;
     std::lock_guard lock(candidate->mutex);
     const Candidate::Judged& judged = candidate->judged[launch.shape];
     if (judged.kept) return keep(*judged.kept);
     if (judged.trials >= trials_needed()) return choice;
-    if (loader.is_capturing(launch.stream)) return keep(KeptBy::capture_before);
+    if (launch.is_node || loader.is_capturing(launch.stream)) return keep(KeptBy::capture_before);
     choice.substitute.on_trial = candidate.get();
     choice.lasts = false;
     return choice;
@@ -294,6 +299,18 @@ std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const P
   if (reason != KeptBy::architecture) return keep(reason);
   kernel.keep_without_code(loader.architecture(ordinal));
   return std::nullopt;
+}
+
+void DeployedCode::note_origin(const void* handle, const void* function, const LaunchRule& rule) {
+  std::unique_lock lock(mutex_);
+  origins_[handle] = {function, &rule};
+}
+
+std::optional<DeployedCode::Replaced> DeployedCode::replaced_by(const void* handle, const ProgramShape& shape) const {
+  std::shared_lock lock(mutex_);
+  const auto known = origins_.find(handle);
+  if (known == origins_.end()) return std::nullopt;
+  return Replaced{known->second.function, known->second.rule->undo(shape)};
 }
 
 void DeployedCode::end(const Substitute& substitute) { substitute.kernel->substituted.fetch_add(1, std::memory_order_relaxed); }
@@ -382,7 +399,8 @@ void DeployedCode::forget_kernels() {
 }
 
 void DeployedCode::forget_devices() {
-  std::shared_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
+  origins_.clear();
   for (const auto& [function, kernel] : kernels_) {
     if (!kernel) continue;
     for (const auto& candidate : kernel->candidates)

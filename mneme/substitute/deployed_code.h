@@ -58,6 +58,14 @@ class DeployedCode {
   // Makes the launch both ways, compares and judges. The program's own launch is made exactly once, and its result stands.
   void try_out(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device);
 
+  // Of code in a graph, which programs may ask for, and change: the launch of the program in whose place it stands with this
+  // shape. Nothing: the handle is of no deployed code.
+  struct Replaced {
+    const void* function = nullptr;  // of the program
+    ProgramShape shape;
+  };
+  std::optional<Replaced> replaced_by(const void* handle, const ProgramShape& shape) const;
+
   // The program has unloaded code: functions may come to stand for others.
   void forget_kernels();
   // The devices have lost what was loaded onto them.
@@ -78,6 +86,7 @@ class DeployedCode {
   // Loads the code of a candidate, and makes it ready on the current device.
   Status prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal, CodeLoader& loader) const;
   std::optional<Choice> choose(Kernel& kernel, const ProgramLaunch& launch, int ordinal, CodeLoader& loader);
+  void note_origin(const void* handle, const void* function, const LaunchRule& rule);
   uint64_t trials_needed() const;
   void give_up_undecided(Candidate& candidate, const ProgramShape& shape);
   Result<TrialOutcome> compare(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device);
@@ -90,6 +99,11 @@ class DeployedCode {
   mutable std::shared_mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Kernel>> kernels_;  // by the function; null: the file has none for it
   std::vector<std::unique_ptr<Kernel>> former_;                       // of functions that are gone
+  struct Origin {
+    const void* function;    // of the program
+    const LaunchRule* rule;  // of the file
+  };
+  std::unordered_map<const void*, Origin> origins_;  // of code that is ready on a device, by the handle for launches
 };
 
 }  // namespace mneme

@@ -202,6 +202,34 @@ TEST_F(Deployed, LargeSharedMemoryIsAskedFor) {
   EXPECT_EQ(loader_.allowed, 64_KiB);
 }
 
+TEST_F(Deployed, LargeClustersAreAskedFor) {
+  ProgramShape eight{{16, 1, 1}, {32, 1, 1}, Bytes(), false, {8, 1, 1}}, sixteen = eight;
+  sixteen.cluster.x = 16;
+  code_.rule = {LaunchRule::Covers::any, eight, eight};
+  auto usual = deploy();
+  EXPECT_TRUE(launch(*usual, eight));
+  EXPECT_FALSE(launch(*usual, sixteen));
+  EXPECT_EQ(loader_.large_clusters, 0);
+  code_.rule = {LaunchRule::Covers::any, sixteen, sixteen};
+  auto large = deploy();
+  EXPECT_EQ(launch(*large, sixteen)->shape.cluster.x, 16u);
+  EXPECT_EQ(loader_.large_clusters, 1);
+}
+
+TEST_F(Deployed, NodesOfGraphsAreToldOfByTheirHandles) {
+  auto deployed = deploy();
+  const auto found = launch(*deployed);
+  const auto replaced = deployed->replaced_by(found->handle, found->shape);
+  ASSERT_TRUE(replaced);
+  EXPECT_EQ(replaced->function, &scale_);
+  EXPECT_EQ(replaced->shape, (ProgramShape{{4, 1, 1}, {128, 1, 1}}));
+  EXPECT_FALSE(deployed->replaced_by(&scale_, found->shape));
+  deployed->forget_devices();
+  EXPECT_FALSE(deployed->replaced_by(found->handle, found->shape)) << "the handle may be another function's now";
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_TRUE(deployed->replaced_by(found->handle, found->shape));
+}
+
 TEST_F(Deployed, AFileOfAnotherBuildIsToldOf) {
   code_.static_hash = digest_of(ByteVector(1));
   auto deployed = deploy();

@@ -110,6 +110,8 @@ cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configura
     const cudaLaunchAttribute& attribute = configuration->attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative)
       shape.cooperative = attribute.val.cooperative != 0;
+    else if (const auto& cluster = attribute.val.clusterDim; attribute.id == cudaLaunchAttributeClusterDimension)
+      shape.cluster = {cluster.x, cluster.y, cluster.z};
     else
       odd_attributes = odd_attributes || !is_harmless(attribute.id);
   }

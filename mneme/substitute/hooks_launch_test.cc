@@ -166,6 +166,21 @@ TEST_F(ThroughATable, OtherLaunchesAreTheRuntimes) {
   EXPECT_THAT(vendor_.calls, ElementsAre("peek", "handle"));
 }
 
+TEST_F(ThroughATable, ClustersAreAConditionAndStay) {
+  EXPECT_EQ(launch(), cudaSuccess);
+  cudaLaunchAttribute pairs{};
+  pairs.id = cudaLaunchAttributeClusterDimension;
+  pairs.val.clusterDim = {2, 1, 1};
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = {4, 1, 1}, configuration.blockDim = {32, 1, 1};
+  configuration.attrs = &pairs, configuration.numAttrs = 1;
+  void* arguments[] = {nullptr, nullptr, nullptr};
+  vendor_.calls.clear();
+  EXPECT_EQ(slot<decltype(cudaLaunchKernelExC)>(MNEME_CALL_cudaLaunchKernelExC)(&configuration, &step_, arguments), cudaSuccess);
+  EXPECT_THAT(vendor_.calls, ElementsAre("own"));
+  EXPECT_EQ(said(), "tuned: step: 1 of 2 launches ran the deployed code; the others: 1 another launch shape");
+}
+
 TEST_F(ThroughATable, OfSeveralDevicesTheRuntimeKnowsWhichIsCurrent) {
   vendor_.devices = 2;
   Table::attached(table_.index).launch_by(nullptr);  // as it is not found then

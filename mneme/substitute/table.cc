@@ -124,12 +124,18 @@ Status Table::write_addresses(const Loaded& code, std::span<const uint64_t> addr
   return copied;
 }
 
-Status Table::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {
+Status Table::set_attribute(const Loaded& code, int ordinal, cudaFuncAttribute attribute, int value) {
   return quietly("cudaKernelSetAttributeForDevice", [&] {
-    return MNEME_NEXT(*this, cudaKernelSetAttributeForDevice)(static_cast<cudaKernel_t>(code.kernel),
-                                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                              static_cast<int>(size.count), ordinal);
+    return MNEME_NEXT(*this, cudaKernelSetAttributeForDevice)(static_cast<cudaKernel_t>(code.kernel), attribute, value, ordinal);
   });
+}
+
+Status Table::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {
+  return set_attribute(code, ordinal, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(size.count));
+}
+
+Status Table::allow_large_clusters(const Loaded& code, int ordinal) {
+  return set_attribute(code, ordinal, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 
 Result<Bytes> Table::free_memory() {
@@ -216,6 +222,7 @@ Status attach_table(mneme_call_table& program) {
   RegistrationHooks<Table>::install(table);
   HandleHooks<Table>::install(table);
   install_launch_hooks(table);
+  install_graph_hooks(table);
   install_memory_hooks(table);
   return {};
 }

@@ -44,6 +44,7 @@ class Table final : public TrialDevice, public CallTable {
   Result<Loaded> load(ByteSpan image, const std::string& kernel) override;
   Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) override;
   Status allow_shared_memory(const Loaded& code, int ordinal, Bytes size) override;
+  Status allow_large_clusters(const Loaded& code, int ordinal) override;
 
   Result<Bytes> free_memory() override;
   Result<DevicePtr> allocate(Bytes size) override;
@@ -59,6 +60,7 @@ class Table final : public TrialDevice, public CallTable {
   template <typename Call>
   Status quietly(const char* what, Call call);
   void find_driver_launch();
+  Status set_attribute(const Loaded& code, int ordinal, cudaFuncAttribute attribute, int value);
 
   std::atomic<DriverLaunch> driver_launch_ = nullptr;
   std::atomic<int> devices_ = 0;  // that the vendor shows; 0: not asked yet
@@ -67,6 +69,7 @@ class Table final : public TrialDevice, public CallTable {
 };
 
 void install_launch_hooks(Table& table);
+void install_graph_hooks(Table& table);
 void install_memory_hooks(Table& table);
 
 // Checks and numbers the table, remembers its slots and replaces them. Fails as accept_cuda_slots() does.

@@ -11,12 +11,20 @@ uint32_t blocks_for(uint32_t grid, uint32_t recorded_block, uint32_t block) {
   return block != 0 && threads % block == 0 && threads / block <= UINT32_MAX ? static_cast<uint32_t>(threads / block) : 0;
 }
 
+// Blocks of a launch in clusters are in whole ones.
+bool fills_clusters(const ProgramShape& shape) {
+  const auto& [x, y, z] = shape.cluster;
+  return shape.cluster.volume() == 0 || (shape.grid.x % x == 0 && shape.grid.y % y == 0 && shape.grid.z % z == 0);
+}
+
+bool same_kind(const ProgramShape& a, const ProgramShape& b) { return a.cooperative == b.cooperative && a.cluster == b.cluster; }
+
 std::optional<ProgramShape> as_many_threads(const ProgramShape& launch, const ProgramShape& tuned) {
   ProgramShape shape = tuned;
   shape.grid = {blocks_for(launch.grid.x, launch.block.x, tuned.block.x),
                 blocks_for(launch.grid.y, launch.block.y, tuned.block.y),
                 blocks_for(launch.grid.z, launch.block.z, tuned.block.z)};
-  return shape.grid.volume() == 0 ? std::nullopt : std::optional(shape);
+  return shape.grid.volume() == 0 || !fills_clusters(shape) ? std::nullopt : std::optional(shape);
 }
 
 // An image that no kernel has any more goes, and the others move up.
@@ -32,19 +40,35 @@ void drop_unused_images(TunedFile& file) {
 }  // namespace
 
 std::optional<ProgramShape> LaunchRule::apply(const ProgramShape& launch) const {
-  const bool same_kind = launch.cooperative == recorded.cooperative && launch.cluster == recorded.cluster;
+  // What launches in clusters, or cooperatively, stays so.
+  if (!same_kind(launch, recorded) || (covers != Covers::any && !same_kind(tuned, recorded))) return std::nullopt;
   switch (covers) {
     case Covers::shape: return launch == recorded ? std::optional(tuned) : std::nullopt;
     case Covers::block:
-      if (!same_kind || launch.block != recorded.block || launch.shared != recorded.shared) return std::nullopt;
+      if (launch.block != recorded.block || launch.shared != recorded.shared) return std::nullopt;
       return as_many_threads(launch, tuned);
     case Covers::any:
       // A launch of nothing is an error, which is the program's.
-      if (!same_kind || launch.grid.volume() == 0 || launch.block.volume() == 0) return std::nullopt;
+      if (launch.grid.volume() == 0 || launch.block.volume() == 0) return std::nullopt;
       if (max_threads != 0 && launch.block.volume() > max_threads) return std::nullopt;
       return launch;
   }
   return std::nullopt;
+}
+
+ProgramShape LaunchRule::undo(const ProgramShape& launched) const {
+  switch (covers) {
+    case Covers::shape: return recorded;
+    case Covers::block: {
+      ProgramShape shape = recorded;
+      const auto& [x, y, z] = launched.grid;
+      shape.grid = {blocks_for(x, tuned.block.x, recorded.block.x), blocks_for(y, tuned.block.y, recorded.block.y),
+                    blocks_for(z, tuned.block.z, recorded.block.z)};
+      return shape;
+    }
+    case Covers::any: break;
+  }
+  return launched;
 }
 
 bool TunedKernel::same_place(const TunedKernel& other) const {

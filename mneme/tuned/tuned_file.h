@@ -73,6 +73,8 @@ struct LaunchRule {
 
   // The shape with which the code is launched in the place of such a launch; nothing: the rule does not hold for it.
   std::optional<ProgramShape> apply(const ProgramShape& launch) const;
+  // The other way round: the launch of the program in whose place apply() has given this one.
+  ProgramShape undo(const ProgramShape& launched) const;
 };
 
 // How many times as fast.

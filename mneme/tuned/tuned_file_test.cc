@@ -158,6 +158,33 @@ TEST(LaunchRule, ForAsManyThreadsInOtherBlocks) {
   EXPECT_EQ(rule.apply({{10, 1, 1}, {96, 1, 1}, Bytes(), true}), std::nullopt);
 }
 
+TEST(LaunchRule, ClustersStayAndAreWhole) {
+  const ProgramShape pairs{{10, 1, 1}, {96, 1, 1}, Bytes(), false, {2, 1, 1}};
+  LaunchRule rule{LaunchRule::Covers::any, pairs, pairs, 0};
+  EXPECT_EQ(rule.apply(pairs), pairs);
+  EXPECT_EQ(rule.apply({{10, 1, 1}, {96, 1, 1}}), std::nullopt);
+  EXPECT_EQ(rule.apply({{10, 1, 1}, {96, 1, 1}, Bytes(), false, {5, 1, 1}}), std::nullopt);
+  rule.covers = LaunchRule::Covers::shape;
+  EXPECT_EQ(rule.apply(pairs), pairs);
+  rule.tuned.cluster = {5, 1, 1};
+  EXPECT_EQ(rule.apply(pairs), std::nullopt);
+  rule = {LaunchRule::Covers::block, pairs, pairs, 0};
+  rule.tuned.block.x = 64;
+  EXPECT_EQ(rule.apply({{4, 1, 1}, {96, 1, 1}, Bytes(), false, {2, 1, 1}}),
+            (ProgramShape{{6, 1, 1}, {64, 1, 1}, Bytes(), false, {2, 1, 1}}));
+  EXPECT_EQ(rule.apply(pairs), std::nullopt) << "15 blocks are no clusters of 2";
+}
+
+TEST(LaunchRule, IsUndone) {
+  const ProgramShape launch{{2, 7, 1}, {96, 1, 1}};
+  LaunchRule rule{LaunchRule::Covers::block, {{10, 1, 1}, {96, 1, 1}}, {{15, 1, 1}, {64, 1, 1}}};
+  EXPECT_EQ(rule.undo(*rule.apply(launch)), launch);
+  rule.covers = LaunchRule::Covers::shape;
+  EXPECT_EQ(rule.undo(*rule.apply(rule.recorded)), rule.recorded);
+  rule.covers = LaunchRule::Covers::any;
+  EXPECT_EQ(rule.undo(*rule.apply(launch)), launch);
+}
+
 TEST(LaunchRule, ForLaunchesOfAnyShape) {
   const LaunchRule rule{LaunchRule::Covers::any, {}, {}, 128};
   EXPECT_EQ(rule.apply({{3, 1, 1}, {128, 1, 1}, Bytes(4)}), (ProgramShape{{3, 1, 1}, {128, 1, 1}, Bytes(4)}));

@@ -3,7 +3,7 @@ mkdir -p package/bin package/examples
 cp "$CASE_FOLDER/../../scripts/check-gpu" package/bin/mneme-check-gpu
 ln -s "$MNEME_PREFIX/bin/mneme" package/bin/mneme
 for example in vecadd cg stencil reduction; do compile "$EXAMPLES/$example/$example.cu" "package/examples/$example"; done
-for example in managed textures deployed; do compile "$CASE_FOLDER/../gpu/$example.cu" "package/examples/$example"; done
+for example in managed textures deployed graph_nodes; do compile "$CASE_FOLDER/../gpu/$example.cu" "package/examples/$example"; done
 cp package/examples/vecadd package/examples/vecadd-shared
 expect 0 package/bin/mneme-check-gpu --device cpu
 contains out "PASS  vecadd: 16 of 32 configurations are right"

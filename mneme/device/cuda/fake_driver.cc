@@ -150,6 +150,10 @@ bool fake_is_mapped(CUdeviceptr address) {
 }
 bool fake_allocation(CUdeviceptr address, CUdeviceptr* base, size_t* size) {
   std::lock_guard lock(mutex);
+  if (auto behind = managed.upper_bound(address); behind != managed.begin()) {
+    const auto& [begin, bytes] = *std::prev(behind);
+    if (address - begin < bytes) return *base = begin, *size = bytes, true;
+  }
   const auto behind = allocations.upper_bound(address);
   if (behind == allocations.begin()) return false;
   *base = std::prev(behind)->first;
@@ -461,6 +465,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   NEED_CONTEXT();
   if (gone_streams.contains(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
   do_late();
+  if (!functions.contains(function))  // of a library
+    return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY,
+                          config->blockDimZ, config->sharedMemBytes, config->hStream, arguments, extra);
   mneme::cuda::FakeLaunch launch;
   launch.kernel = functions.at(function);
   launch.shared_bytes = config->sharedMemBytes;

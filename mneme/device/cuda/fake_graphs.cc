@@ -66,6 +66,7 @@ CUgraphNode handle(Node* node) { return reinterpret_cast<CUgraphNode>(node); }
 
 void set_kernel(Node& node, const CUDA_KERNEL_NODE_PARAMS& kernel) {
   node.kernel = kernel;
+  if (!kernel.func) node.kernel.func = reinterpret_cast<CUfunction>(kernel.kern);
   const char* packed = kernel.extra ? static_cast<const char*>(kernel.extra[1]) : nullptr;
   std::memcpy(&node.address, packed ? packed : kernel.kernelParams[0], sizeof node.address);
   std::memcpy(&node.count, packed ? packed + 8 : kernel.kernelParams[1], sizeof node.count);

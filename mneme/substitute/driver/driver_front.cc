@@ -267,15 +267,22 @@ Status DriverFront::write_addresses(const Loaded& code, std::span<const uint64_t
   return copied;
 }
 
-Status DriverFront::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {
+Status DriverFront::set_attribute(const Loaded& code, int ordinal, CUfunction_attribute attribute, int value) {
   CUdevice device = 0;
   {
     std::lock_guard lock(mutex_);
     device = contexts_.at(static_cast<size_t>(ordinal)).device;
   }
   return check("cuKernelSetAttribute",
-               functions_->cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(size.count),
-                                                static_cast<CUkernel>(code.kernel), device));
+               functions_->cuKernelSetAttribute(attribute, value, static_cast<CUkernel>(code.kernel), device));
+}
+
+Status DriverFront::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {
+  return set_attribute(code, ordinal, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(size.count));
+}
+
+Status DriverFront::allow_large_clusters(const Loaded& code, int ordinal) {
+  return set_attribute(code, ordinal, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
 }
 
 bool DriverFront::is_capturing(void* handle) {
@@ -291,6 +298,29 @@ bool DriverFront::is_of_current_context(CUstream stream) const {
   CUcontext of_stream = nullptr, current = nullptr;
   return functions_->cuStreamGetCtx(stream, &of_stream) == CUDA_SUCCESS &&
          functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS && of_stream == current;
+}
+
+bool DriverFront::is_current_context(CUcontext of_node) {
+  (void)current_device();  // which finds out whether there is one device
+  if (one_device_ && has_primary_contexts_alone()) return true;
+  CUcontext current = nullptr;
+  return of_node && functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS && of_node == current;
+}
+
+CUkernel DriverFront::library_kernel(const void* handle) {
+  const auto known = process()->registry.find_kernel(handle);
+  std::lock_guard lock(mutex_);
+  const bool is_kernel = known && libraries_.contains(known->image->handle());
+  return is_kernel ? static_cast<CUkernel>(const_cast<void*>(handle)) : nullptr;
+}
+
+CUfunction DriverFront::function_here(CUkernel kernel) {
+  CUfunction here = nullptr;
+  if (functions_->cuKernelGetFunction(&here, kernel) != CUDA_SUCCESS) return nullptr;
+  Registry& registry = process()->registry;
+  if (const auto known = registry.find_kernel(kernel); known && !registry.find_kernel(here))
+    registry.add_function(driver::key_of(known->image->handle()), here, known->name.c_str());
+  return here;
 }
 
 Result<Bytes> DriverFront::free_memory() {
@@ -371,7 +401,8 @@ Status attach_driver(mneme_driver_table& table) {
                  "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
                  table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, int{MNEME_DRIVER_CALL_COUNT});
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks : {driver::DriverImages<ImageFront>::hooks(), driver_launch_hooks(), driver_context_hooks()})
+  for (const auto& hooks :
+       {driver::DriverImages<ImageFront>::hooks(), driver_launch_hooks(), driver_graph_hooks(), driver_context_hooks()})
     for (const driver::DriverHook& hook : hooks)
       if (table.real[hook.slot]) table.slots[hook.slot] = hook.handler;
   return {};

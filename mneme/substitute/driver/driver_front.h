@@ -37,6 +37,7 @@ class DriverFront final : public TrialDevice {
   Result<void*> launch_handle(const Loaded& code) override;
   Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) override;
   Status allow_shared_memory(const Loaded& code, int ordinal, Bytes size) override;
+  Status allow_large_clusters(const Loaded& code, int ordinal) override;
 
   Result<Bytes> free_memory() override;
   Result<DevicePtr> allocate(Bytes size) override;
@@ -49,6 +50,13 @@ class DriverFront final : public TrialDevice {
 
   // Whether the stream belongs to the current context.
   bool is_of_current_context(CUstream stream) const;
+  // Whether a node of a graph that the driver has told this context of runs in the current one.
+  bool is_current_context(CUcontext of_node);
+  // The kernel of a library that this handle is; null: it is a function.
+  CUkernel library_kernel(const void* handle);
+  // The function that such a kernel is in the current context, which the program may name from now on; null where the driver does
+  // not tell.
+  CUfunction function_here(CUkernel kernel);
   // The program makes a context beside the primary one of a device.
   void note_own_context() { has_own_contexts_.store(true, std::memory_order_release); }
   // A primary context has ended, with all that was loaded into it.
@@ -68,6 +76,7 @@ class DriverFront final : public TrialDevice {
 
   // Each device that programs see has its primary context and no other.
   bool has_primary_contexts_alone() const { return !has_own_contexts_.load(std::memory_order_acquire); }
+  Status set_attribute(const Loaded& code, int ordinal, CUfunction_attribute attribute, int value);
   // Of the current context, which has this id.
   Result<int> number_of(unsigned long long id);
 
@@ -87,6 +96,8 @@ class DriverFront final : public TrialDevice {
 DriverFront& front();
 
 std::vector<driver::DriverHook> driver_launch_hooks();
+// Of nodes of kernels in graphs that the program builds itself; none where the driver lacks a function that they need.
+std::vector<driver::DriverHook> driver_graph_hooks();
 // They note that the program makes contexts of its own, and that primary ones end.
 std::vector<driver::DriverHook> driver_context_hooks();
 

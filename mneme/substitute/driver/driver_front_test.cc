@@ -4,58 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-
-#include "mneme/base/file_system.h"
-#include "mneme/base/testing/temporary_folder.h"
-#include "mneme/runtime/device_code.h"
-#include "mneme/tuned/tuned_file.h"
+#include "mneme/substitute/driver/testing/at_the_driver.h"
 
 namespace mneme::substitute {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kCubin = MNEME_TEST_CUBIN;
 const std::string kSum = "sum 500500\n";  // of 0 to 999, and one for each
-
-class AtTheDriver : public ::testing::Test {
- protected:
-  AtTheDriver() {
-    cubin_ = FileSystem::posix().read(kCubin).value();
-    code_.static_hash = read_cubin_kernel(cubin_, "add_one", kCubin).value().digest;
-    code_.name = code_.demangled = "add_one";
-    code_.device = "cuda";
-    code_.architecture = "sm_90";
-    code_.rule = {LaunchRule::Covers::any};
-  }
-
-  // What the program prints, and behind it what is said.
-  std::string run(const std::string& arguments, const std::string& environment = "") const {
-    TunedFile file;
-    file.add(code_, cubin_);
-    file.add(others_);
-    const Path path = folder_.path() / "app.tuned";
-    EXPECT_TRUE(FileSystem::posix().write_atomically(path, encode_tuned(file)).ok());
-    return shell(environment +
-                 " LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER "=" MNEME_TEST_INTERPOSER " MNEME_TUNED=" +
-                 path.string() + " " MNEME_TEST_PROGRAM " " + arguments);
-  }
-
-  static std::string shell(const std::string& command) {
-    FILE* pipe = ::popen(("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " " + command + " 2>&1").c_str(), "r");
-    std::string out;
-    char buffer[256];
-    while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, count);
-    const int status = ::pclose(pipe);
-    return status == 0 ? out : out + fmt::format("status {}\n", status);
-  }
-
-  const TemporaryDirectory folder_;
-  ByteVector cubin_;
-  TunedKernel code_;
-  TunedFile others_;  // in the same file
-};
 
 TEST_F(AtTheDriver, CodeTakesThePlaceOfLaunchesHoweverTheDriverIsFound) {
   for (const std::string way : {"dlsym ", "proc "}) {
@@ -161,6 +117,27 @@ TEST_F(AtTheDriver, AConditionThatDoesNotHoldKeepsOneLaunchAndAFailureAllThatFol
             "mneme: warning: tuned: add_one: the program's own code runs from now on: cuLibraryLoadData returned 209\n"
             "mneme: tuned: add_one: 0 of 2 launches ran the deployed code; the others: 2 after a failure\n" +
                 twice);
+}
+
+// What was recorded in clusters covers launches in the same ones.
+TEST_F(AtTheDriver, ClustersAreThoseOfTheRecordedLaunch) {
+  const ProgramShape pairs{{4, 1, 1}, {256, 1, 1}, Bytes(), false, {2, 1, 1}};
+  for (const auto covers : {LaunchRule::Covers::any, LaunchRule::Covers::shape}) {
+    code_.rule = {covers, pairs, pairs};
+    EXPECT_EQ(run("dlsym " + kCubin + " pairs launch fours pairs"),
+              "mneme: tuned: add_one: 2 of 4 launches ran the deployed code; the others: 2 another launch shape\nsum 503500\n");
+  }
+}
+
+TEST_F(AtTheDriver, ManagedMemoryIsMemoryAsAnyOther) {
+  code_.alone = {{0, {}}};
+  code_.aligned = {{0, 4}};
+  EXPECT_EQ(run("dlsym " + kCubin + " managed launch"),
+            "mneme: tuned: add_one: 2 of 2 launches ran the deployed code\nmanaged 500500\n" + kSum);
+  code_.repeatable = Repeatable::yes;
+  EXPECT_EQ(run("dlsym " + kCubin + " managed managed", "MNEME_TUNED_VERIFY=1"),
+            "mneme: tuned: add_one: 1 of 2 launches ran the deployed code; the others: 1 run both ways\n"
+            "managed 500500\nmanaged 500500\nsum 499500\n");
 }
 
 TEST_F(AtTheDriver, AnotherBuildRunsAsItIs) {

@@ -1,4 +1,4 @@
-// Launches. Those of the nodes of a graph that the program builds itself are not looked at.
+// Launches.
 #include "mneme/hooks/kernel_handles.h"
 #include "mneme/substitute/driver/driver_front.h"
 #include "mneme/substitute/process.h"
@@ -96,6 +96,8 @@ CUresult on_launch_extended(const CUlaunchConfig* configuration, CUfunction func
   for (unsigned i = 0; i < c.numAttrs; ++i) {
     if (c.attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
       shape.cooperative = c.attrs[i].value.cooperative != 0;
+    else if (const auto& cluster = c.attrs[i].value.clusterDim; c.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      shape.cluster = {cluster.x, cluster.y, cluster.z};
     else  // the runtime's attributes have the driver's numbers
       odd_attributes = odd_attributes || !is_harmless(static_cast<cudaLaunchAttributeID>(c.attrs[i].id));
   }

@@ -39,6 +39,10 @@ class FakeLoader final : public TrialDevice {
     allowed = size;
     return {};
   }
+  Status allow_large_clusters(const Loaded&, int) override {
+    ++large_clusters;
+    return {};
+  }
 
   Result<Bytes> free_memory() override { return free; }
   Result<DevicePtr> allocate(Bytes size) override {
@@ -68,7 +72,7 @@ class FakeLoader final : public TrialDevice {
   bool is_memory(DevicePtr address) override { return memory.find(address) || unknown.contains(address); }
   bool reaches_host_memory() override { return false; }
 
-  int ordinal = 0, loads = 0;
+  int ordinal = 0, loads = 0, large_clusters = 0;
   Bytes free = 1_GiB, largest_block = 1_GiB;
   std::list<ByteVector> blocks;
   std::deque<double> times;  // of the launches that come

@@ -32,6 +32,7 @@ typedef CUresult (*SetKernel)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_P
 
 enum { kCount = 4 };
 static CUfunction add_one, other;
+static CUkernel library_kernel;
 static CUdeviceptr a, b;
 static CUstream stream = (CUstream)0x100, another = (CUstream)0x200;
 static CUgraph graph;
@@ -390,6 +391,39 @@ static void step(const char* what) {
     CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
     parameters.gridDimX = 2;
     CALL(cuGraphExecKernelNodeSetParams_v2, executable, first, &parameters);
+  } else if (strcmp(what, "first_of_graph") == 0) {
+    size_t one = 1;
+    CALL(cuGraphGetNodes, graph, &first, &one);
+  } else if (strcmp(what, "tell_first") == 0) { /* what a node says of itself */
+    CUDA_KERNEL_NODE_PARAMS parameters;
+    CALL(cuGraphKernelNodeGetParams, first, &parameters);
+    const int is_of_library = library_kernel && parameters.kern == library_kernel;
+    printf("first: %s, %u of %u, for %s\n",
+           is_of_library                ? "of the library"
+           : parameters.func == add_one ? "add_one"
+                                        : "another",
+           parameters.gridDimX, parameters.blockDimX, *(CUdeviceptr*)parameters.kernelParams[0] == a ? "a" : "b");
+    fflush(stdout);
+  } else if (strcmp(what, "get_and_set") == 0) { /* as programs do that change one thing */
+    CUDA_KERNEL_NODE_PARAMS parameters;
+    CALL(cuGraphKernelNodeGetParams, first, &parameters);
+    void* arguments[] = {&b, parameters.kernelParams[1]};
+    parameters.kernelParams = arguments;
+    CALL(cuGraphKernelNodeSetParams, first, &parameters);
+  } else if (strcmp(what, "set_fewer") == 0) {
+    static unsigned fewer = 2;
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
+    void* arguments[] = {&b, &fewer};
+    parameters.kernelParams = arguments;
+    CALL(cuGraphExecKernelNodeSetParams, executable, first, &parameters);
+  } else if (strcmp(what, "make_of_library") == 0) {
+    CUlibrary library;
+    CALL(cuLibraryLoadData, &library, image, NULL, NULL, 0, NULL, NULL, 0);
+    CALL(cuLibraryGetKernel, &library_kernel, library, "add_one");
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(NULL, &a);
+    parameters.kern = library_kernel;
+    CALL(cuGraphCreate, &graph, 0);
+    CALL(cuGraphAddKernelNode, &first, graph, NULL, 0, &parameters);
   } else if (strcmp(what, "set_kernel_old") == 0) {
     SetKernel set = (SetKernel)dlsym(RTLD_DEFAULT, "cuGraphExecKernelNodeSetParams");
     CUDA_KERNEL_NODE_PARAMS parameters = kernel(other, &a);

@@ -48,6 +48,7 @@ typedef CUresult (*function)();
   X(cuMemcpyHtoD, "cuMemcpyHtoD_v2") \
   X(cuMemcpyDtoH, "cuMemcpyDtoH_v2") \
   X(cuLaunchKernel, "cuLaunchKernel") \
+  X(cuLaunchKernelEx, "cuLaunchKernelEx") \
   X(cuMemAllocAsync, "cuMemAllocAsync") \
   X(cuMemFreeAsync, "cuMemFreeAsync") \
   X(cuMemAllocManaged, "cuMemAllocManaged") \
@@ -367,6 +368,21 @@ static void step(const char* what) {
     size_t size = sizeof packed;
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
     CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, NULL, NULL, extra);
+  } else if (strcmp(what, "pairs") == 0 || strcmp(what, "fours") == 0) { /* in clusters of so many blocks */
+    unsigned count = kCount;
+    void* arguments[] = {&memory, &count};
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    attribute.value.clusterDim.x = *what == 'p' ? 2 : 4;
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+    const CUlaunchConfig how = {.gridDimX = 4,
+                                .gridDimY = 1,
+                                .gridDimZ = 1,
+                                .blockDimX = 256,
+                                .blockDimY = 1,
+                                .blockDimZ = 1,
+                                .attrs = &attribute,
+                                .numAttrs = 1};
+    CALL(cuLaunchKernelEx, &how, kernel, arguments, NULL);
   } else if (strcmp(what, "library") == 0) {
     CUlibrary loaded;
     CALL(cuLibraryLoadData, &loaded, image, NULL, NULL, 0u, NULL, NULL, 0u);

@@ -1,0 +1,100 @@
+// Programs that build graphs themselves run deployed code at a driver that the tests bring along. The deployed code does nothing
+// where it is called "add", so that what has run is seen in what the program prints.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/substitute/driver/testing/at_the_driver.h"
+
+namespace mneme::substitute {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GraphsAtTheDriver : public AtTheDriver {
+ protected:
+  GraphsAtTheDriver() { code_.name = "add"; }
+  std::string run_graphs(const std::string& steps, const std::string& environment = "") const {
+    return run_program(MNEME_TEST_GRAPHS " " + kCubin + " " + steps, environment);
+  }
+  static std::string line(int deployed, int launches, const std::string& others = "") {
+    return fmt::format("mneme: tuned: add_one: {} of {} launches ran the deployed code{}{}\n", deployed, launches,
+                       others.empty() ? "" : "; the others: ", others);
+  }
+};
+
+TEST_F(GraphsAtTheDriver, CodeStandsInNodesThatAreMade) {
+  EXPECT_EQ(run_graphs("make instantiate launch"), "  told: b=0\nlaunched: a=0 b=0\nat the end: a=0 b=0\n" + line(3, 3));
+  EXPECT_THAT(run_graphs("make add_any add_any_old instantiate launch"), HasSubstr("at the end: a=0 b=0\n" + line(5, 5)));
+  EXPECT_THAT(run_graphs("make_of_library instantiate launch"), HasSubstr("at the end: a=0 b=0\n" + line(1, 1)));
+  EXPECT_THAT(run_graphs("make_child instantiate launch"), HasSubstr("at the end: a=0 b=0\n" + line(4, 4)));
+  code_.name = "add_one";
+  EXPECT_EQ(run_graphs("make instantiate launch launch"),
+            "  told: b=2\nlaunched: a=2 b=2\n  told: b=4\nlaunched: a=4 b=4\nat the end: a=4 b=4\n" + line(3, 3));
+}
+
+TEST_F(GraphsAtTheDriver, ConditionsAreLookedAtWhenAnExecutableIsChanged) {
+  code_.rule = {LaunchRule::Covers::shape, {{1, 1, 1}, {32, 1, 1}}, {{2, 1, 1}, {16, 1, 1}}};
+  for (const std::string change : {"set_kernel", "set_any_kernel"})
+    EXPECT_THAT(run_graphs("make_fill instantiate " + change + " launch"),
+                HasSubstr("at the end: a=0 b=1\n" + line(1, 2, "1 another launch shape")));
+  code_.arguments = {{1, {std::byte{4}, std::byte{}, std::byte{}, std::byte{}}}};
+  EXPECT_THAT(run_graphs("make_fill instantiate launch set_fewer launch"),
+              HasSubstr("launched: a=0 b=0\nlaunched: a=0 b=1\nat the end: a=0 b=1\n" + line(1, 2, "1 other arguments")));
+  // So are those of a captured launch. The kernel that is launched before lets the code be loaded.
+  EXPECT_THAT(run_graphs("kernel_of_b capture first_of_graph instantiate launch set_fewer launch"),
+              HasSubstr("launched: a=0 b=0\nlaunched: a=0 b=1\nat the end: a=0 b=1\n" + line(4, 5, "1 other arguments")));
+  EXPECT_THAT(run_graphs("make instantiate update launch"), HasSubstr("at the end: a=0 b=0\n" + line(7, 7)));
+}
+
+TEST_F(GraphsAtTheDriver, AProgramIsToldItsOwnKernel) {
+  code_.rule = {LaunchRule::Covers::shape, {{1, 1, 1}, {32, 1, 1}}, {{2, 1, 1}, {16, 1, 1}}};
+  const std::string end = "at the end: a=0 b=0\n";
+  EXPECT_EQ(run_graphs("make tell_first get_and_set tell_first"),
+            "first: add_one, 1 of 32, for a\nfirst: add_one, 1 of 32, for b\n" + end + line(4, 4));
+  EXPECT_EQ(run_graphs("kernel_of_b capture first_of_graph tell_first"), "first: add_one, 1 of 32, for a\n" + end + line(4, 4));
+  EXPECT_EQ(run_graphs("make_of_library tell_first get_and_set tell_first"),
+            "first: of the library, 1 of 32, for a\nfirst: of the library, 1 of 32, for b\n" + end + line(2, 2));
+}
+
+// One is set after another: each is a launch that is decided anew.
+TEST_F(GraphsAtTheDriver, AttributesAreConditionsToo) {
+  const ProgramShape recorded{{1, 1, 1}, {32, 1, 1}, Bytes(), true, {2, 1, 1}};
+  const std::string steps = "make_fill cooperative instantiate launch";
+  EXPECT_THAT(run_graphs(steps), HasSubstr("at the end: a=1 b=0\n" + line(1, 3, "2 another launch shape")));
+  code_.rule = {LaunchRule::Covers::shape, recorded, recorded};
+  EXPECT_THAT(run_graphs(steps), HasSubstr("at the end: a=0 b=0\n" + line(1, 3, "2 another launch shape")));
+  code_.rule = {LaunchRule::Covers::any};
+  EXPECT_THAT(run_graphs("make_fill updatable instantiate launch"),
+              HasSubstr("at the end: a=1 b=0\n" + line(1, 2, "1 launch attributes")));
+}
+
+TEST_F(GraphsAtTheDriver, WhatFailsIsTheProgramsOwnNode) {
+  const std::string why =
+      "the program's own code runs from now on: setting the deployed code for a node of a graph returned 701\n";
+  const std::string made = run_graphs("fail:cuGraphKernelNodeSetParams_v2:1 make instantiate launch");
+  EXPECT_THAT(made, HasSubstr(why));
+  EXPECT_THAT(made, HasSubstr("at the end: a=1 b=1\n" + line(1, 3, "2 after a failure")));
+  const std::string changed = run_graphs("make_fill instantiate fail:cuGraphExecKernelNodeSetParams_v2:0 set_kernel launch");
+  EXPECT_THAT(changed, HasSubstr(why));
+  EXPECT_THAT(changed, HasSubstr("at the end: a=0 b=1\n" + line(1, 2, "1 after a failure")));
+}
+
+TEST_F(GraphsAtTheDriver, WhatIsToBeComparedFirstIsTheProgramsOwnNode) {
+  code_.repeatable = Repeatable::yes;
+  EXPECT_THAT(run_graphs("make instantiate launch", "MNEME_TUNED_VERIFY=1"),
+              HasSubstr("at the end: a=2 b=2\n" + line(0, 3, "3 captured before the code was compared")));
+}
+
+// A node may be of another context than the current one, where there are several.
+TEST_F(GraphsAtTheDriver, WithSeveralDevicesTheDriverHasToTellTheNodesContext) {
+  EXPECT_THAT(run_graphs("make instantiate launch", "MNEME_FAKE_DEVICES=2"),
+              HasSubstr("at the end: a=2 b=2\n" + line(0, 3, "3 launch attributes")));
+}
+
+TEST_F(GraphsAtTheDriver, CodeOfAContextThatWasResetIsForgotten) {
+  EXPECT_THAT(run_graphs("make instantiate launch reset make tell_first instantiate launch"),
+              HasSubstr("first: add_one, 1 of 32, for a\n  told: b=0\nlaunched: a=0 b=0\nat the end: a=0 b=0\n" + line(6, 6)));
+}
+
+}  // namespace
+}  // namespace mneme::substitute

@@ -1,0 +1,166 @@
+// Nodes of kernels in graphs that the program builds itself: made, changed, changed in an executable graph, and asked for.
+#include "mneme/hooks/kernel_handles.h"
+#include "mneme/substitute/graph_nodes.h"
+#include "mneme/substitute/table.h"
+
+namespace mneme::substitute {
+namespace {
+
+// Both structures of a kernel have these members.
+template <typename P>
+NodeKernel kernel_of(const P& p) {
+  return {p.func,
+          {{p.gridDim.x, p.gridDim.y, p.gridDim.z}, {p.blockDim.x, p.blockDim.y, p.blockDim.z}, Bytes(p.sharedMemBytes)},
+          p.kernelParams,
+          p.extra != nullptr};
+}
+template <typename P>
+void write(const NodeKernel& kernel, P& p) {
+  const auto& [grid, block, shared, cooperative, cluster] = kernel.shape;
+  p.func = const_cast<void*>(kernel.function);
+  p.gridDim = dim3(grid.x, grid.y, grid.z);
+  p.blockDim = dim3(block.x, block.y, block.z);
+  p.sharedMemBytes = static_cast<unsigned>(shared.count);
+  p.kernelParams = kernel.arguments;
+}
+
+class TableNodes final : public NodeVendor {
+ public:
+  explicit TableNodes(Table& table) : table_(table) {}
+
+  CodeLoader& loader() override { return table_; }
+  std::optional<NodeKernel> get(void* node) override {
+    cudaKernelNodeParams p{};
+    if (quietly([&] { return MNEME_NEXT(table_, cudaGraphKernelNodeGetParams)(static_cast<cudaGraphNode_t>(node), &p); }) !=
+        cudaSuccess)
+      return std::nullopt;
+    return kernel_of(p);
+  }
+  Status set(void* node, const NodeKernel& kernel) override {
+    cudaKernelNodeParams p{};
+    write(kernel, p);
+    const cudaError_t code =
+        quietly([&] { return MNEME_NEXT(table_, cudaGraphKernelNodeSetParams)(static_cast<cudaGraphNode_t>(node), &p); });
+    return check_set(code == cudaSuccess, static_cast<int>(code));
+  }
+  void add_attributes(void* node, NodeKernel& kernel) override {
+    const auto value_of = [&](cudaLaunchAttributeID id) {
+      cudaLaunchAttributeValue value{};
+      const auto ask = MNEME_NEXT(table_, cudaGraphKernelNodeGetAttribute);
+      // The runtime knows no newer ones than itself.
+      if (quietly([&] { return ask(static_cast<cudaGraphNode_t>(node), id, &value); }) != cudaSuccess) value = {};
+      return value;
+    };
+    kernel.shape.cooperative = value_of(cudaLaunchAttributeCooperative).cooperative != 0;
+    const auto cluster = value_of(cudaLaunchAttributeClusterDimension).clusterDim;
+    if (uint64_t{cluster.x} * cluster.y * cluster.z > 1) kernel.shape.cluster = {cluster.x, cluster.y, cluster.z};
+    const auto preferred = value_of(cudaLaunchAttributePreferredClusterDimension).preferredClusterDim;
+    const bool prefers = uint64_t{preferred.x} * preferred.y * preferred.z > 1 &&
+                         Dim3{preferred.x, preferred.y, preferred.z} != kernel.shape.cluster;
+    kernel.odd = kernel.odd || prefers ||
+                 value_of(cudaLaunchAttributeDeviceUpdatableKernelNode).deviceUpdatableKernelNode.deviceUpdatable != 0;
+  }
+
+  // Makes a call that the program did not make: of its failure the program finds nothing.
+  template <typename Call>
+  cudaError_t quietly(Call call) {
+    const bool pending = MNEME_NEXT(table_, cudaPeekAtLastError)() != cudaSuccess;
+    const cudaError_t code = call();
+    if (code != cudaSuccess && !pending) (void)MNEME_NEXT(table_, cudaGetLastError)();
+    return code;
+  }
+
+ private:
+  Table& table_;
+};
+
+void made(Table& table, cudaError_t code, cudaGraphNode_t node, const NodeKernel& kernel) {
+  TableNodes nodes(table);
+  if (code == cudaSuccess) deploy_into_node(node, kernel, nodes);
+}
+
+template <typename Own>
+cudaError_t set_executable(Table& table, cudaGraphExec_t executable, cudaGraphNode_t node, const NodeKernel& kernel, Own own) {
+  TableNodes nodes(table);
+  const auto with = [&](const NodeKernel& by) {
+    cudaKernelNodeParams p{};
+    write(by, p);
+    return nodes.quietly([&] { return MNEME_NEXT(table, cudaGraphExecKernelNodeSetParams)(executable, node, &p); });
+  };
+  return deploy_into_executable(node, kernel, nodes, cudaSuccess, with, own);
+}
+
+cudaError_t on_add(Table& table, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count,
+                   const cudaKernelNodeParams* parameters) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphAddKernelNode)(node, graph, before, count, parameters);
+  if (node && parameters) made(table, code, *node, kernel_of(*parameters));
+  return code;
+}
+cudaError_t on_set(Table& table, cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphKernelNodeSetParams)(node, parameters);
+  if (parameters) made(table, code, node, kernel_of(*parameters));
+  return code;
+}
+cudaError_t on_get(Table& table, cudaGraphNode_t node, cudaKernelNodeParams* parameters) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphKernelNodeGetParams)(node, parameters);
+  if (code != cudaSuccess) return code;
+  if (const auto own = program_kernel(kernel_of(*parameters))) write(*own, *parameters);
+  return code;
+}
+cudaError_t on_set_executable(Table& table, cudaGraphExec_t executable, cudaGraphNode_t node,
+                              const cudaKernelNodeParams* parameters) {
+  const auto own = [&] { return MNEME_NEXT(table, cudaGraphExecKernelNodeSetParams)(executable, node, parameters); };
+  return parameters ? set_executable(table, executable, node, kernel_of(*parameters), own) : own();
+}
+
+bool is_kernel(const cudaGraphNodeParams* parameters) { return parameters && parameters->type == cudaGraphNodeTypeKernel; }
+
+cudaError_t on_add_any(Table& table, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
+                       const cudaGraphEdgeData* edges, size_t count, cudaGraphNodeParams* parameters) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphAddNode)(node, graph, before, edges, count, parameters);
+  if (node && is_kernel(parameters)) made(table, code, *node, kernel_of(parameters->kernel));
+  return code;
+}
+cudaError_t on_set_any(Table& table, cudaGraphNode_t node, cudaGraphNodeParams* parameters) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphNodeSetParams)(node, parameters);
+  if (is_kernel(parameters)) made(table, code, node, kernel_of(parameters->kernel));
+  return code;
+}
+cudaError_t on_set_executable_any(Table& table, cudaGraphExec_t executable, cudaGraphNode_t node,
+                                  cudaGraphNodeParams* parameters) {
+  const auto own = [&] { return MNEME_NEXT(table, cudaGraphExecNodeSetParams)(executable, node, parameters); };
+  return is_kernel(parameters) ? set_executable(table, executable, node, kernel_of(parameters->kernel), own) : own();
+}
+
+// Conditions are about attributes too: what stands in the node is decided anew.
+template <typename Change>
+cudaError_t change_attributes(Table& table, cudaGraphNode_t node, Change change) {
+  TableNodes nodes(table);
+  const auto own = take_back(node, nodes);
+  const cudaError_t code = change();
+  if (own) made(table, code, node, *own);
+  return code;
+}
+cudaError_t on_set_attribute(Table& table, cudaGraphNode_t node, cudaLaunchAttributeID id,
+                             const cudaLaunchAttributeValue* value) {
+  const auto change = [&] { return MNEME_NEXT(table, cudaGraphKernelNodeSetAttribute)(node, id, value); };
+  return is_harmless(id) ? change() : change_attributes(table, node, change);
+}
+cudaError_t on_copy_attributes(Table& table, cudaGraphNode_t to, cudaGraphNode_t from) {
+  return change_attributes(table, to, [&] { return MNEME_NEXT(table, cudaGraphKernelNodeCopyAttributes)(to, from); });
+}
+
+#define MNEME_SLOT(name, handler) Hook<MNEME_CALL_##name, handler>
+using Hooks =
+    HookList<MNEME_SLOT(cudaGraphAddKernelNode, on_add), MNEME_SLOT(cudaGraphKernelNodeSetParams, on_set),
+             MNEME_SLOT(cudaGraphKernelNodeGetParams, on_get), MNEME_SLOT(cudaGraphExecKernelNodeSetParams, on_set_executable),
+             MNEME_SLOT(cudaGraphAddNode, on_add_any), MNEME_SLOT(cudaGraphNodeSetParams, on_set_any),
+             MNEME_SLOT(cudaGraphExecNodeSetParams, on_set_executable_any),
+             MNEME_SLOT(cudaGraphKernelNodeSetAttribute, on_set_attribute),
+             MNEME_SLOT(cudaGraphKernelNodeCopyAttributes, on_copy_attributes)>;
+
+}  // namespace
+
+void install_graph_hooks(Table& table) { Hooks::install(table); }
+
+}  // namespace mneme::substitute
