@@ -1,6 +1,9 @@
 # One launch as a program (mneme export --program): it runs where there is nothing but the C library, tells what it finds, and tells
 # when it is damaged.
+# timeout: 600
 for example in vecadd cg stencil reduction; do compile "$EXAMPLES/$example/$example.cu" "$example"; done
+# Managed memory; arrays that textures and surfaces are of; variables, and cooperative launches.
+for example in managed textures deployed; do compile "$CASE_FOLDER/../gpu/$example.cu" "$example"; done
 
 # A root with a C library and nothing else. /proc is there, as in every container.
 bare() { # PROGRAM [ARGUMENT...]
@@ -19,7 +22,8 @@ isolated=yes
 unshare --mount --pid --fork true 2>/dev/null || isolated=no
 in_bare() { if [ "$isolated" = yes ]; then bare "$@"; else env -i "$(realpath "$1")" "${@:2}"; fi; }
 
-for example in vecadd cg stencil reduction; do
+kernels=0
+for example in vecadd cg stencil reduction managed textures deployed; do
   expect 0 mneme record -rdb "$example-db" --device cpu --max 1 -- "./$example"
   for kernel in "$example-db"/*.json; do
     expect 0 mneme export "$kernel" --program --device cpu -o program
@@ -28,10 +32,32 @@ for example in vecadd cg stencil reduction; do
     expect 0 in_bare program --runs 3
     contains out "verified: memory is as recorded after the launch"
     contains out "(median of 3 launches"
+    kernels=$((kernels + 1))
   done
 done
+[ "$kernels" -ge 15 ] || fail "$kernels kernels became programs"
 needed=$(readelf -d program | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')
 [ "$needed" = "ld-linux-x86-64.so.2 libc.so.6 libm.so.6 " ] || fail "the program needs $needed"
+
+# What was found for a kernel, as `mneme deploy` makes code of it.
+expect 0 mneme sweep deployed-db scale --device cpu --iterations 2 --grid 'passes=default<O3>' --results-dir found
+expect 0 mneme export deployed-db scale --config found/best.json --program --device cpu -o found-program
+expect 0 in_bare found-program --runs 2
+contains out "code: default<O3> for x86-64-v3"
+contains out "verified: memory is as recorded after the launch"
+
+# A debugger stops in the kernel, which it knows by its name, in the program's source; below the kernel there is the runner and no more.
+if command -v gdb >/dev/null; then
+  compile "$EXAMPLES/cg/cg.cu" debug -g
+  expect 0 mneme record -rdb debug-db --device cpu --kernels 'matvec*' --max 1 -- ./debug
+  expect 0 mneme export debug-db matvec --program --device cpu -o debug-program
+  expect 0 gdb -batch -ex 'set breakpoint pending on' -ex 'break matvec' -ex run -ex bt ./debug-program
+  contains out "hit Breakpoint 1, matvec ("
+  grep -q '^#0  .*matvec (.* at .*/cg\.cu:[0-9]' out || fail "the debugger knows no line"
+  [ "$(grep -c '^#' out)" -lt 10 ] || fail "the debugger finds $(grep -c '^#' out) frames"
+  expect 1 gdb -batch -ex run -ex bt ./debug-program # it has ended: there is no stack
+  contains out "verified: memory is as recorded after the launch"
+fi
 
 # The command line of a program.
 expect 0 ./program --help
