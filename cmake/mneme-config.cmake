@@ -1,7 +1,7 @@
 # find_package(mneme): add_mneme(), which makes a target recordable. Works from wherever the prefix has been put.
 # find_package(mneme COMPONENTS api): mneme::mneme too, the C++ API (C++20): libmneme.so with all headers that it needs.
 #
-#   add_mneme(<target> [RDC] [HIP] [ARCH <arch>])
+#   add_mneme(<target> [RDC] [HIP] [PLATFORM amd|nvidia] [ARCH <arch>])
 #
 # <target> is an executable or a library with .cu files among its sources, or with .hip files. They are compiled with clang, the plugin and
 #   ARCH   the GPU architecture, for example sm_90; default: MNEME_ARCH, else the first of CMAKE_CUDA_ARCHITECTURES, else sm_90. For HIP
@@ -9,6 +9,8 @@
 #   RDC    relocatable device code (-fgpu-rdc), linked by --offload-link; also when the target's options have -fgpu-rdc already
 #   HIP    the .cu, .cc, .cpp and .cxx files are HIP. It need not be said where the target has .hip files or sources of CMake's language
 #          HIP and no others are HIP
+#   PLATFORM  whose GPUs HIP is compiled for; default: CMAKE_HIP_PLATFORM, else HIP_PLATFORM of the environment, else amd. For nvidia ARCH is one
+#          of NVIDIA's, and .hip files are compiled as C++ with "-x cuda"
 # as CXX with "-x cuda" or "-x hip", or as CUDA or HIP where the project has enabled that language with clang. Call it after the target has its
 # sources. What links a static or object library made so is made recordable by linking it.
 get_filename_component(MNEME_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
@@ -90,7 +92,7 @@ function(mneme_add_hip target all rdc arch)
   elseif(NOT arch AND CMAKE_HIP_ARCHITECTURES)
     set(arch ${CMAKE_HIP_ARCHITECTURES})
   endif()
-  set(arguments --hip)
+  set(arguments --hip --platform amd)
   if(arch)
     list(JOIN arch , arch)
     list(APPEND arguments --arch ${arch})
@@ -128,10 +130,29 @@ function(mneme_add_hip target all rdc arch)
   target_link_libraries(${target} ${visibility} ${libraries})
 endfunction()
 
+# Sets <variable> to the platform that HIP is compiled for: what PLATFORM says, else what CMake or hipcc are told.
+function(mneme_hip_platform variable target chosen)
+  set(platform)
+  foreach(known IN ITEMS "${chosen}" "${CMAKE_HIP_PLATFORM}" "$ENV{HIP_PLATFORM}" amd)
+    if(NOT platform)
+      set(platform "${known}")
+    endif()
+  endforeach()
+  if(NOT platform MATCHES "^(amd|nvidia)$")
+    message(FATAL_ERROR "add_mneme(${target}): HIP has no platform ${platform}: PLATFORM amd or PLATFORM nvidia")
+  endif()
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(platform STREQUAL "nvidia" AND "HIP" IN_LIST languages)
+    message(FATAL_ERROR "add_mneme(${target}): CMake's language HIP is compiled by nvcc for the platform nvidia, where the plugin has no place: "
+      "leave the language out, and the .hip files are compiled as C++")
+  endif()
+  set(${variable} ${platform} PARENT_SCOPE)
+endfunction()
+
 function(add_mneme target)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "RDC;HIP" "ARCH" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "RDC;HIP" "ARCH;PLATFORM" "")
   if(ARG_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "add_mneme(${target}): what is ${ARG_UNPARSED_ARGUMENTS}? The arguments are RDC, HIP and ARCH <arch>.")
+    message(FATAL_ERROR "add_mneme(${target}): what is ${ARG_UNPARSED_ARGUMENTS}? The arguments are RDC, HIP, PLATFORM amd|nvidia and ARCH <arch>.")
   endif()
   if(NOT TARGET ${target})
     message(FATAL_ERROR "add_mneme: there is no target ${target}")
@@ -141,9 +162,14 @@ function(add_mneme target)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   mneme_check_compiler(CXX)
   mneme_hip_sources(hip_sources ${target})
+  set(hip)
   if(hip_sources OR ARG_HIP)
-    mneme_add_hip(${target} "${ARG_HIP}" "${ARG_RDC}" "${ARG_ARCH}")
-    return()
+    mneme_hip_platform(platform ${target} "${ARG_PLATFORM}")
+    if(platform STREQUAL "amd")
+      mneme_add_hip(${target} "${ARG_HIP}" "${ARG_RDC}" "${ARG_ARCH}")
+      return()
+    endif()
+    set(hip --hip --platform nvidia)  # CUDA programs, but for headers and names
   endif()
 
   set(arch sm_90)
@@ -153,7 +179,7 @@ function(add_mneme target)
     set(arch ${MNEME_ARCH})
   elseif(CMAKE_CUDA_ARCHITECTURES MATCHES "^([0-9]+[a-z]?)")
     set(arch sm_${CMAKE_MATCH_1})
-  elseif(NOT "$ENV{MNEME_ARCH}" STREQUAL "")
+  elseif(NOT "$ENV{MNEME_ARCH}" STREQUAL "" AND NOT (hip AND "$ENV{MNEME_ARCH}" MATCHES "^gfx"))
     set(arch $ENV{MNEME_ARCH})
   endif()
 
@@ -175,15 +201,23 @@ function(add_mneme target)
   if(ARG_RDC)
     set(rdc --rdc)
   endif()
-  mneme_options(cxx_flags cxxflags --arch ${arch} ${rdc})
+  mneme_options(cxx_flags cxxflags ${hip} --arch ${arch} ${rdc})
   mneme_options(cuda_home cudadir)
 
   set(cuda_sources)
+  set(as_cxx)
   foreach(source IN LISTS sources)
     if(source MATCHES "\\.cu$")
       list(APPEND cuda_sources ${source})
+    elseif(hip AND (source MATCHES "\\.hip$" OR (ARG_HIP AND source MATCHES "\\.(cc|cpp|cxx|C)$")))
+      list(APPEND as_cxx ${source})
     endif()
   endforeach()
+  if(as_cxx)
+    mneme_compile_as(cuda ${target} "${as_cxx}" "${cxx_flags}")
+  endif()
+  set(host_flags ${cxx_flags})
+  list(FILTER host_flags INCLUDE REGEX "^(-D__HIP|-include|-isystem)")  # none but HIP's
   if("CUDA" IN_LIST languages)
     mneme_check_compiler(CUDA)
     # CMake gives the architectures itself.
@@ -199,12 +233,13 @@ function(add_mneme target)
   endif()
   # Sources that only call the CUDA runtime. (clang finds the headers for .cu files itself, behind wrappers of its own.)
   foreach(source IN LISTS sources)
-    if(source MATCHES "\\.(c|cc|cpp|cxx|C)$")
+    if(source MATCHES "\\.(c|cc|cpp|cxx|C)$" AND NOT source IN_LIST as_cxx)
       set_property(SOURCE ${source} DIRECTORY ${folder} APPEND PROPERTY INCLUDE_DIRECTORIES ${cuda_home}/include)
+      set_property(SOURCE ${source} DIRECTORY ${folder} APPEND PROPERTY COMPILE_OPTIONS ${host_flags})
     endif()
   endforeach()
 
-  mneme_options(link_flags ldflags --arch ${arch})
+  mneme_options(link_flags ldflags ${hip} --arch ${arch})
   mneme_visibility(visibility ${target})
   target_link_libraries(${target} ${visibility} ${link_flags})
   if(ARG_RDC)

@@ -29,6 +29,9 @@ class ConfigCommand : public Command {
     app.add_option("--arch", options_.architecture,
                    "GPU architecture to compile for (default: $MNEME_ARCH, else sm_90, with --hip gfx90a)");
     app.add_flag("--hip", hip_, "cxxflags and ldflags of HIP programs, whose --arch may be several by commas: gfx90a,gfx942");
+    app.add_option("--platform", platform_,
+                   "with --hip, whose GPUs: amd or nvidia, where --arch is one of NVIDIA's (default: $HIP_PLATFORM, else amd)")
+        ->check(CLI::IsMember({"amd", "nvidia"}));
     app.add_flag("--rdc", relocatable_,
                  "relocatable device code: -fgpu-rdc in cxxflags, --offload-link or --hip-link in ldflags");
     app.add_option("--cudart", cudart_, "CUDA runtime to link: static or shared")->check(CLI::IsMember({"static", "shared"}));
@@ -55,6 +58,7 @@ class ConfigCommand : public Command {
     if (key_ == "includedir") return installation.includedir.string();
     if (key_ == "cmakedir") return installation.cmakedir.string();
     if (std::find(kKeys.begin(), kKeys.end(), key_) == kKeys.end()) return unknown_key();
+    if (platform_ && !hip_) return error(Code::invalid_argument, "--platform is of HIP programs: add --hip");
     if (hip_ || key_ == "rocmdir") return look_up_hip(installation);
     MNEME_TRY(choose_architecture());
     MNEME_ASSIGN(Path cuda, find_cuda_toolkit());
@@ -63,9 +67,12 @@ class ConfigCommand : public Command {
   }
 
   Result<std::string> look_up_hip(const Installation& installation) {
-    if (cudart_) return error(Code::invalid_argument, "--cudart is of CUDA programs, and not of HIP's: leave it out");
+    MNEME_TRY(choose_platform());
+    if (cudart_ && !is_for_nvidia())
+      return error(Code::invalid_argument, "--cudart is of CUDA programs, and not of HIP's: leave it out");
     if (key_ == "cudaflags" || key_ == "cudadir")
       return error(Code::invalid_argument, "'{}' is of CUDA, and not of HIP: leave --hip out", key_);
+    if (is_for_nvidia()) return look_up_hip_for_nvidia(installation);
     HipBuildOptions options;
     const std::string source = choose_architecture(options.architectures);
     if (!are_hip_architectures(options.architectures))
@@ -79,6 +86,26 @@ class ConfigCommand : public Command {
                                              : hip_link_flags(installation, rocm, options));
   }
 
+  Result<std::string> look_up_hip_for_nvidia(const Installation& installation) {
+    MNEME_ASSIGN(const Path hip, find_hip_for_nvidia());
+    if (key_ == "rocmdir") return hip.string();
+    MNEME_TRY(choose_architecture());
+    MNEME_ASSIGN(const Path cuda, find_cuda_toolkit());
+    choose_build();
+    return join_for_shell(key_ == "cxxflags" ? hip_nvidia_cxx_flags(installation, cuda, hip, options_)
+                                             : hip_nvidia_link_flags(installation, cuda, options_));
+  }
+
+  // --platform, else HIP_PLATFORM, which hipcc reads too.
+  Status choose_platform() {
+    if (platform_) return {};
+    const char* chosen = std::getenv("HIP_PLATFORM");
+    platform_ = chosen && *chosen ? chosen : "amd";
+    if (*platform_ == "amd" || *platform_ == "nvidia") return {};
+    return error(Code::invalid_argument, "HIP_PLATFORM: '{}' is no platform of HIP: set amd or nvidia, or unset it", *platform_);
+  }
+  bool is_for_nvidia() const { return hip_ && platform_ == "nvidia"; }
+
   // --arch, else MNEME_ARCH where it is of the vendor asked for, else what it was. Returns where it is from.
   std::string choose_architecture(std::string& architecture) const {
     const char* chosen = std::getenv("MNEME_ARCH");
@@ -86,8 +113,9 @@ class ConfigCommand : public Command {
       architecture = options_.architecture;
       return "--arch";
     }
-    const bool of_cuda = chosen && std::string_view(chosen).starts_with("sm_");
-    if (chosen && *chosen && !(hip_ && of_cuda)) architecture = chosen;
+    const auto is_of = [chosen](std::string_view vendor) { return chosen && std::string_view(chosen).starts_with(vendor); };
+    const bool of_other_vendor = hip_ && is_of(is_for_nvidia() ? "gfx" : "sm_");
+    if (chosen && *chosen && !of_other_vendor) architecture = chosen;
     return "MNEME_ARCH";
   }
 
@@ -100,9 +128,13 @@ class ConfigCommand : public Command {
                  options_.architecture);
   }
 
-  std::vector<std::string> flags(const Installation& installation, const Path& cuda) {
+  void choose_build() {
     options_.cuda_runtime = cudart_.value_or("static") == "shared" ? CudaRuntime::shared_library : CudaRuntime::static_library;
     options_.device_code = relocatable_ ? DeviceCode::relocatable : DeviceCode::whole;
+  }
+
+  std::vector<std::string> flags(const Installation& installation, const Path& cuda) {
+    choose_build();
     if (key_ == "cxxflags") return cxx_flags(installation, cuda, options_);
     if (key_ == "cudaflags") return cuda_flags(installation, cuda, options_);
     return link_flags(installation, cuda, options_);
@@ -114,7 +146,7 @@ class ConfigCommand : public Command {
   }
 
   std::string key_;
-  std::optional<std::string> cudart_;
+  std::optional<std::string> cudart_, platform_;
   bool relocatable_ = false, hip_ = false;
   BuildFlagOptions options_{.architecture = ""};
 };

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::string_view kInstall = "install the packages libamdhip64-dev and rocm-device-libs, or set ROCM_PATH";
 
+constexpr std::string_view kInstallForNvidia =
+    "install the package libamdhip64-dev, or hip-dev and hip-runtime-nvidia of ROCm's own, or set ROCM_PATH";
+constexpr std::string_view kNvidiaHeader = "include/hip/nvidia_detail/nvidia_hip_runtime.h";
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin <= text.size();) {
@@ -119,6 +123,41 @@ std::vector<std::string> hip_link_flags(const Installation& installation, const 
                              "-Wl,-rpath," + installation.libdir.string(), "-lmneme_runtime_hip",
                              "-Wl,@" + installation.hip_wrap_options().string(), "-L" + folder, "-Wl,-rpath," + folder,
                              "-lamdhip64", "-lrt", "-ldl", "-lpthread"});
+  return flags;
+}
+
+Result<Path> find_hip_for_nvidia() {
+  FileSystem& files = FileSystem::posix();
+  if (const char* home = std::getenv("ROCM_PATH"); home && *home) {
+    if (files.exists(Path(home) / kNvidiaHeader)) return Path(home);
+    return error(Code::not_found, "ROCM_PATH is {}, which has no headers of HIP for NVIDIA GPUs (no {}): {}", home, kNvidiaHeader,
+                 "install hip-dev and hip-runtime-nvidia there, or unset it");
+  }
+  std::string looked;
+  for (const char* candidate : {MNEME_ROCM_HOME, "/opt/rocm", "/usr"}) {
+    if (files.exists(Path(candidate) / kNvidiaHeader)) return Path(candidate);
+    looked += (looked.empty() ? "" : ", ") + std::string(candidate);
+  }
+  return error(Code::not_found, "finding HIP's headers for NVIDIA GPUs: none in {}; {}", looked, kInstallForNvidia);
+}
+
+std::vector<std::string> hip_nvidia_cxx_flags(const Installation& installation, const Path& cuda, const Path& hip,
+                                              const BuildFlagOptions& options) {
+  std::vector<std::string> flags = cxx_flags(installation, cuda, options);
+  flags.insert(flags.end(),
+               {"-D__HIP_PLATFORM_NVIDIA__", "-include" + (installation.includedir / "mneme/abi/hip_nvidia.h").string()});
+  // clang looks in /usr/include itself, behind the headers of C++, where it must stay.
+  if (hip != "/usr") flags.push_back("-isystem" + (hip / "include").string());
+  return flags;
+}
+
+std::vector<std::string> hip_nvidia_link_flags(const Installation& installation, const Path& cuda,
+                                               const BuildFlagOptions& options) {
+  std::vector<std::string> flags = link_flags(installation, cuda, options);
+  const Path stubs = cuda / "lib64/stubs";
+  // One word, whose parts CMake leaves in their order.
+  if (FileSystem::posix().exists(stubs / "libcuda.so"))
+    flags.insert(flags.end(), {"-L" + stubs.string(), "-Wl,--push-state,--as-needed,-lcuda,--pop-state"});
   return flags;
 }
 

@@ -40,4 +40,16 @@ std::vector<std::string> hip_cxx_flags(const Installation& installation, const R
 // The options with which a recordable program or shared library is linked. They stand behind its objects.
 std::vector<std::string> hip_link_flags(const Installation& installation, const Rocm& rocm, const HipBuildOptions& options);
 
+// The ROCm whose HIP headers are those for NVIDIA GPUs too, of which nothing else is needed: looked for where find_rocm looks,
+// also by a Mneme that was built without HIP. not_found with what was looked at.
+Result<Path> find_hip_for_nvidia();
+
+// HIP programs for NVIDIA GPUs are CUDA programs whose HIP functions are inline functions over CUDA's. The options with which
+// clang++ compiles them so: those of CUDA programs, the headers in `hip`, and what these expect of older versions of CUDA.
+std::vector<std::string> hip_nvidia_cxx_flags(const Installation& installation, const Path& cuda, const Path& hip,
+                                              const BuildFlagOptions& options);
+// The options with which they are linked, behind the objects. The CUDA driver's library is linked where the program calls it.
+std::vector<std::string> hip_nvidia_link_flags(const Installation& installation, const Path& cuda,
+                                               const BuildFlagOptions& options);
+
 }  // namespace mneme::cli

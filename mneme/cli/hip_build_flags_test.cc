@@ -112,5 +112,40 @@ TEST_F(RocmPath, FlagsCompileAndLink) {
   EXPECT_THAT(hip_cxx_flags(installation, rocm, {}), Contains("-mcode-object-version=6"));
 }
 
+TEST_F(RocmPath, HeadersForNvidiaAreAllThatIsNeededForIt) {
+  ::setenv("ROCM_PATH", folder_.path().c_str(), 1);
+  make_rocm(folder_.path());
+  EXPECT_EQ(
+      find_hip_for_nvidia().status().to_string(),
+      fmt::format("not_found: ROCM_PATH is {}, which has no headers of HIP for NVIDIA GPUs (no "
+                  "include/hip/nvidia_detail/nvidia_hip_runtime.h): install hip-dev and hip-runtime-nvidia there, or unset it",
+                  folder_.path().string()));
+  make_file(folder_.path() / "include/hip/nvidia_detail/nvidia_hip_runtime.h");
+  const auto found = find_hip_for_nvidia();
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(*found, folder_.path());
+}
+
+TEST_F(RocmPath, FlagsForNvidiaAreThoseOfCudaProgramsAndHipsHeaders) {
+  const Installation installation = *Installation::at("/opt/mneme/bin/mneme");
+  const Path cuda = folder_.path() / "cuda";
+  const auto compile = hip_nvidia_cxx_flags(installation, cuda, "/opt/rocm", {.architecture = "sm_80"});
+  for (const std::string& flag : cxx_flags(installation, cuda, {.architecture = "sm_80"})) EXPECT_THAT(compile, Contains(flag));
+  EXPECT_THAT(compile, Contains("--offload-arch=sm_80"));
+  EXPECT_THAT(compile, Contains("-D__HIP_PLATFORM_NVIDIA__"));
+  EXPECT_THAT(compile, Contains("-include/opt/mneme/include/mneme/abi/hip_nvidia.h"));
+  EXPECT_THAT(compile, Contains("-isystem/opt/rocm/include"));
+  // clang finds these by itself, and would find the headers of C no more if they stood before those of C++.
+  EXPECT_THAT(hip_nvidia_cxx_flags(installation, cuda, "/usr", {}), Not(Contains("-isystem/usr/include")));
+
+  // A toolkit without the driver's stub links what calls no driver.
+  EXPECT_EQ(hip_nvidia_link_flags(installation, cuda, {}), link_flags(installation, cuda, {}));
+  make_file(cuda / "lib64/stubs/libcuda.so");
+  const auto link = hip_nvidia_link_flags(installation, cuda, {});
+  EXPECT_THAT(link, Contains("-lcudart_static"));
+  EXPECT_THAT(link, Contains("-L" + (cuda / "lib64/stubs").string()));
+  EXPECT_THAT(link, Contains("-Wl,--push-state,--as-needed,-lcuda,--pop-state"));
+}
+
 }  // namespace
 }  // namespace mneme::cli

@@ -1,4 +1,5 @@
-// CUDA's names for HIP, so that the programs of the tests are HIP programs as they are: included before each.
+// CUDA's names for HIP, so that the programs of the tests are HIP programs as they are: included before each. The other headers
+// here are for AMD's platform alone.
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -28,7 +29,6 @@
 #define cudaStreamCreate hipStreamCreate
 #define cudaStreamDestroy hipStreamDestroy
 #define cudaStreamEndCapture hipStreamEndCapture
-#define cudaStreamPerThread hipStreamPerThread
 #define cudaStreamSynchronize hipStreamSynchronize
 #define cudaStream_t hipStream_t
 #define cudaSuccess hipSuccess
@@ -37,5 +37,8 @@
 #define cudaGraphLaunch hipGraphLaunch
 #define cudaGraph_t hipGraph_t
 
+#ifdef __HIP_PLATFORM_AMD__
+#define cudaStreamPerThread hipStreamPerThread
 // Warps of 32 threads are halves of a wavefront.
 #define __shfl_down_sync(mask, value, by) __shfl_down(value, by, 32)
+#endif
