@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "mneme/base/signals_blocked.h"
+#include "mneme/base/idle_threads.h"
 
 namespace mneme {
 
@@ -21,20 +21,18 @@ CommitQueue::Most CommitQueue::Most::of_process() {
 }
 
 CommitQueue::~CommitQueue() {
-  {
-    Lock lock(mutex_);
-    wait_until(lock, [&] { return queue_.empty() && !running_; });
-    stopping_ = true;
-  }
+  Lock lock(mutex_);
+  wait_until(lock, [&] { return queue_.empty() && !running_; });
+  stopping_ = true;
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  changed_.wait(lock, [&] { return !has_thread_; });
 }
 
 void CommitQueue::start() {
-  if (thread_.joinable() || memory_.count == 0) return;
-  SignalsBlocked blocked;
+  if (has_thread_ || memory_.count == 0) return;
   try {
-    thread_ = std::thread([this] { run_all(); });
+    start_idle_thread([this] { run_all(); });
+    has_thread_ = true;
   } catch (const std::system_error&) {
     memory_ = {};  // who adds waits, and does the work
   }
@@ -74,11 +72,12 @@ void CommitQueue::run_group(Lock& lock) {
 
 void CommitQueue::run_all() {
   Lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || (!running_ && !queue_.empty()); });
-    if (stopping_) return;
+  while (changed_.wait_for(lock, kIdleThreadsEnd, [&] { return stopping_ || (!running_ && !queue_.empty()); })) {
+    if (stopping_) break;
     run_group(lock);
   }
+  has_thread_ = false;
+  changed_.notify_all();
 }
 
 void CommitQueue::wait_until(Lock& lock, const std::function<bool()>& done) {

@@ -1,15 +1,14 @@
 // CommitQueue: stores captured launches in their order while the program goes on.
 //
-// A thread that blocks all signals does it. Who waits helps, so that no thread is needed where the program waits anyway. Work
-// that is ready when its turn comes is done in one group with the work before it, and is done when the group has ended: the disk
-// takes several launches in hardly more time than one. Thread-safe.
+// A thread that blocks all signals does it, and ends when it is idle (idle_threads.h). Who waits helps, so that no thread is
+// needed where the program waits anyway. Work that is ready when its turn comes is done in one group with the work before it, and
+// is done when the group has ended: the disk takes several launches in hardly more time than one. Thread-safe.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "mneme/base/types.h"
@@ -56,7 +55,7 @@ class CommitQueue {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  void run_all();
+  void run_all();  // until the thread ends
   void run_group(Lock& lock);
   void wait_until(Lock& lock, const std::function<bool()>& done);
   void start();
@@ -69,8 +68,7 @@ class CommitQueue {
   std::deque<Work> queue_;
   Bytes size_;            // of the queue and of the group that is run
   bool running_ = false;  // one group, by some thread
-  bool stopping_ = false;
-  std::thread thread_;
+  bool stopping_ = false, has_thread_ = false;
 };
 
 }  // namespace mneme

@@ -2,12 +2,17 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include "mneme/base/idle_threads.h"
 
 namespace mneme {
 namespace {
@@ -114,6 +119,17 @@ TEST(CommitQueue, NothingBeginsWhileItIsPaused) {
   queue.resume();
   added.wait();
   EXPECT_EQ(done, 2);
+}
+
+// The program may have ended meanwhile, all but this thread.
+TEST(CommitQueue, AnIdleThreadEndsAndWorkStartsAnother) {
+  CommitQueue queue(1_MiB);
+  for (int i = 0; i < 2; ++i) {
+    std::promise<pid_t> done;
+    queue.add(1_KiB, [&] { done.set_value(::gettid()); });
+    const std::string folder = "/proc/self/task/" + std::to_string(done.get_future().get());
+    while (std::filesystem::exists(folder)) std::this_thread::sleep_for(kIdleThreadsEnd / 10);
+  }
 }
 
 TEST(CommitQueue, ItsThreadBlocksTheProgramsSignals) {

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "mneme/base/idle_threads.h"
 #include "mneme/base/processors.h"
-#include "mneme/base/signals_blocked.h"
 
 namespace mneme {
 namespace {
@@ -22,19 +22,18 @@ WriterThreads::WriterThreads(unsigned threads, Bytes memory)
 
 WriterThreads::~WriterThreads() {
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return running_ == 0; });
   }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
   for (std::byte* block : free_blocks_) std::free(block);
 }
 
 void WriterThreads::start_all() {
-  if (threads_.size() >= count_ || cannot_start_) return;
-  SignalsBlocked blocked;
+  if (running_ >= count_ || cannot_start_) return;
   try {
-    while (threads_.size() < count_) threads_.emplace_back([this] { run_all(); });
+    for (; running_ < count_; ++running_) start_idle_thread([this] { run_all(); });
   } catch (const std::system_error&) {
     cannot_start_ = true;  // those that there are do all the work
   }
@@ -43,7 +42,7 @@ void WriterThreads::start_all() {
 bool WriterThreads::start() {
   std::lock_guard lock(mutex_);
   start_all();
-  return !threads_.empty();
+  return running_ != 0;
 }
 
 void WriterThreads::hurry() {
@@ -85,13 +84,15 @@ void WriterThreads::run_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
     Work work;
-    changed_.wait(lock, [&] { return stopping_ || take(work, Order::later); });
-    if (!work.run) return;
+    (void)changed_.wait_for(lock, kIdleThreadsEnd, [&] { return stopping_ || take(work, Order::later); });
+    if (!work.run) break;
     lock.unlock();
     work.run();
     work = {};
     lock.lock();
   }
+  --running_;
+  changed_.notify_all();
 }
 
 std::vector<std::function<void()>> WriterThreads::take_all(const void* owner) {

@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -33,7 +32,7 @@ class WriterThreads {
 
   enum class Order { first, later };
   // The threads start when work is added while other work waits: one piece is not worth them. Where the system starts none, the
-  // caller does it all.
+  // caller does it all. They end when they are idle (idle_threads.h).
   void add(Order order, const void* owner, std::function<void()> work);
   // Does one piece of work, if any waits; with Order::first none that is for later.
   bool help(Order upto);
@@ -61,17 +60,16 @@ class WriterThreads {
     std::function<void()> run;
   };
 
-  void run_all();
+  void run_all();                     // until the thread ends
   bool take(Work& work, Order upto);  // under the mutex
   void start_all();                   // under the mutex
   void give_back(std::byte* block);
 
-  std::mutex mutex_;  // over everything below
-  unsigned count_;
+  std::mutex mutex_;              // over everything below
+  unsigned count_, running_ = 0;  // threads that there may be, and that there are
   std::condition_variable changed_;
   std::array<std::deque<Work>, 2> queues_;
   bool stopping_ = false, cannot_start_ = false;
-  std::vector<std::thread> threads_;
   uint64_t places_ = 0;
   std::unordered_map<Digest, uint64_t> claimed_;  // by which publication
   uint64_t blocks_left_;

@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
+#include <iterator>
+#include <thread>
 
+#include "mneme/base/idle_threads.h"
 #include "mneme/base/processors.h"
 #include "mneme/store/testing/lent.h"
 
@@ -44,6 +48,19 @@ TEST(WriterThreads, MoreOfThemWorkWhenTheProgramOnlyWaits) {
   threads.hurry();
   while (begun < 2) std::this_thread::yield();
   may_end.set_value();
+}
+
+TEST(WriterThreads, IdleThreadsEndAndWorkStartsOthers) {
+  const auto count = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); };
+  const auto before = count();
+  WriterThreads threads(2);
+  for (int i = 0; i < 2; ++i) {
+    std::atomic<int> done = 0;
+    for (int piece = 0; piece < 10; ++piece) threads.add(WriterThreads::Order::later, nullptr, [&] { ++done; });
+    EXPECT_TRUE(threads.start());
+    while (done < 10) std::this_thread::yield();
+    while (count() > before) std::this_thread::sleep_for(kIdleThreadsEnd / 10);
+  }
 }
 
 // Threads may come to the content of a later publication first.

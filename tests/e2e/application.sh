@@ -4,6 +4,7 @@ cat >app.cu <<'SOURCE'
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 __global__ void fill(int* out, int value) { out[threadIdx.x] = value; }
 int main(int argc, char** argv) {
   int* device;
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   char line[64];
   if (std::fgets(line, sizeof line, stdin)) std::printf("read %s", line);
   std::fflush(stdout);
+  if (argc > 1 && !std::strcmp(argv[1], "--exec")) ::execl("/proc/self/exe", "app", "another", "program", nullptr);
   if (argc > 1 && !std::strcmp(argv[1], "--abort")) std::abort();
   if (argc > 1 && !std::strcmp(argv[1], "--term")) std::raise(SIGTERM);
   if (argc > 1 && !std::strcmp(argv[1], "--exit")) return std::atoi(argv[2]);
@@ -33,8 +35,55 @@ for way in "run" "record -rdb db"; do
   expect 134 $through --abort
   expect 143 $through --term
 done
+# A process that becomes another program is recorded on.
+expect 0 mneme record -rdb db-exec --device cpu -- ./app --exec
+contains out "[program]"
+expect 0 mneme ls db-exec "fill(int*, int)" --json
+contains out '"dynamic_hash"'
 expect 2 mneme run --device cpu -- ./does-not-exist
 contains err "does-not-exist"
+
+# A program whose main() has ended by pthread_exit() ends with the last of its threads.
+cat >main_ends.cu <<'SOURCE'
+#include <pthread.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+__global__ void add_one(int* values) { values[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+static int* memory;
+static void launch(int last) {
+  add_one<<<40, 256>>>(memory);
+  cudaMemcpy(&last, memory + 40 * 256 - 1, sizeof last, cudaMemcpyDeviceToHost);
+  std::printf("last %d\n", last);
+}
+static void* behind_main(void*) {
+  usleep(100000);
+  launch(0);
+  return nullptr;
+}
+int main() {
+  cudaMalloc(&memory, 40 * 256 * sizeof *memory);
+  cudaMemset(memory, 0, 40 * 256 * sizeof *memory);
+  launch(0);
+  std::atexit([] {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    std::printf("blocked at the end: %d\n", sigismember(&blocked, SIGTERM));
+    launch(0);
+  });
+  pthread_t other;
+  pthread_create(&other, nullptr, behind_main, nullptr);
+  pthread_exit(nullptr);
+}
+SOURCE
+compile main_ends.cu main_ends
+for way in "run" "record -rdb db-main-ends"; do
+  # shellcheck disable=SC2086
+  expect 0 timeout -s KILL 100 mneme $way --device cpu -- ./main_ends
+  [ "$(cat out)" = "$(printf 'last 1\nlast 2\nblocked at the end: 0\nlast 3')" ] || fail "$way: the program printed other lines"
+done
+contains err "recorded 3 launches of 1 kernel"
 
 # Signals reach the application, and the recording that was made by then is whole.
 cat >waits.cu <<'SOURCE'

@@ -37,7 +37,7 @@ Status Executor::run(const CpuKernel& launched, const LaunchShape& shape, ByteSp
   }
   {
     SignalHandlers handlers;
-    pool_.run(
+    const bool ran = pool_.run(
         [&](unsigned worker) {
           if (worker >= used) return;
           // A worker that the system gives no stacks leaves its blocks to the others; worker 0 has them.
@@ -45,6 +45,7 @@ Status Executor::run(const CpuKernel& launched, const LaunchShape& shape, ByteSp
           schedulers_[worker]->run(launch);
         },
         std::min<uint64_t>(shape.grid.volume(), used), together ? Join::all : Join::in_time);
+    if (!ran) return error(Code::exhausted, "{}: the system starts no threads for its {} workers", what, workers());
   }
   if (!launch.fault()) return {};
   std::lock_guard fault_lock(mutex_);

@@ -2,9 +2,16 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <thread>
+
+#include "mneme/base/idle_threads.h"
 
 namespace mneme::cpu {
 namespace {
@@ -42,6 +49,46 @@ TEST(WorkerPool, EveryPieceIsDoneOnce) {
     pool.for_each(count, [&](uint64_t i) { ++done[i]; });
     for (const auto& times : done) EXPECT_EQ(times, 1);
   }
+}
+
+size_t threads_of_process() {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+TEST(WorkerPool, IdleThreadsEndAndComeBackWithWork) {
+  const size_t before = threads_of_process();
+  WorkerPool pool(3);
+  for (int i = 0; i < 3; ++i) {
+    std::array<std::atomic<int>, 3> calls{};
+    EXPECT_TRUE(pool.run([&](unsigned worker) { ++calls[worker]; }, 3, Join::all));
+    for (const auto& count : calls) EXPECT_EQ(count, 1);
+    while (threads_of_process() > before) std::this_thread::sleep_for(kIdleThreadsEnd / 10);
+  }
+}
+
+// Work comes just when its threads end.
+TEST(WorkerPool, NoWorkIsLostWhileThreadsEnd) {
+  WorkerPool pool(3);
+  for (int i = 0; i < 6; ++i) {
+    std::array<std::atomic<int>, 3> calls{};
+    pool.run([&](unsigned worker) { ++calls[worker]; }, 3, Join::all);
+    for (const auto& count : calls) ASSERT_EQ(count, 1);
+    std::this_thread::sleep_for(kIdleThreadsEnd - std::chrono::milliseconds(1) + std::chrono::microseconds(400 * i));
+  }
+}
+
+TEST(WorkerPool, SaysSoWhereTheSystemStartsNoThreads) {
+  const auto run = [](Join join) {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NPROC, &none);
+    [[maybe_unused]] const int ignored = ::setuid(65534);  // the limit is not root's
+    int calls = 0;
+    WorkerPool pool(3);
+    const bool ran = pool.run([&](unsigned) { ++calls; }, 3, join);
+    ::_exit(20 + 10 * static_cast<int>(ran) + calls);
+  };
+  EXPECT_EXIT(run(Join::all), ::testing::ExitedWithCode(20), "");
+  EXPECT_EXIT(run(Join::in_time), ::testing::ExitedWithCode(31), "");
 }
 
 }  // namespace

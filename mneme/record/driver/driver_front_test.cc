@@ -714,6 +714,15 @@ TEST_F(DriverFrontTest, ALaunchAtTheVeryEndOfTheProgramIsMade) {
   EXPECT_GE(report().instances, 1u);
 }
 
+// Such a process ends with its last thread, which must not be one of the recorder's that waits for work.
+TEST_F(DriverFrontTest, AProgramEndsWithItsLastThreadWhenMainHasEndedBefore) {
+  const std::string steps = "dlsym " + kCubin + " launch main_ends", program = "timeout -s KILL 60 " MNEME_TEST_PROGRAM;
+  const std::string without = bare(steps, program);
+  EXPECT_EQ(without, "sum 501500\nat the end SIGTERM is blocked: 0\n");
+  EXPECT_EQ(recorded(steps, program), without);
+  EXPECT_EQ(report().instances, 2u);
+}
+
 // Whichever call of the recorder's own fails, and whenever: the program does what it does without, and no launch is lost in
 // silence.
 TEST_F(DriverFrontTest, ACallOfTheRecordersOwnThatFailsIsNoFailureOfTheProgram) {

@@ -331,6 +331,20 @@ static void tell_sum(void) {
   for (unsigned i = 0; i < kCount; ++i) sum += words[i];
   printf("sum %lu\n", sum);
 }
+/* A thread that is still at work when the main one has ended. */
+static void* launch_behind_main(void* unused) {
+  usleep(100000);
+  CALL(cuCtxPushCurrent, context);
+  launch(memory);
+  tell_sum();
+  return unused;
+}
+static void tell_signals(void) {
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+  printf("at the end SIGTERM is blocked: %d\n", sigismember(&blocked, SIGTERM));
+}
+
 static void launch_at_exit(void) {
   launch(memory);
   tell_sum();
@@ -747,6 +761,11 @@ static void step(const char* what) {
     kernel = before;
     printf("canceled: %d\n", end == PTHREAD_CANCELED);
   } else if (strcmp(what, "at_exit") == 0) { /* main() has it done behind all that was registered later */
+  } else if (strcmp(what, "main_ends") == 0) {
+    pthread_t other;
+    atexit(tell_signals);
+    pthread_create(&other, NULL, launch_behind_main, NULL);
+    pthread_exit(NULL);
   } else if (strcmp(what, "exec") == 0) {
     fflush(stdout);
     execl("/proc/self/exe", "program", "dlsym", image_file, "launch", NULL);
