@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Which kernels of many programs are recorded, and which of them verify: a table of a whole suite.
 
-    mneme-survey LIST.toml [--results FOLDER] [--device auto|cuda|cpu] [--jobs N] [--only REGEX] [--record OPTION]... [--compile-for ARCH]
+    mneme-survey LIST.toml [--results FOLDER] [--device auto|cuda|cpu] [--jobs N] [--only REGEX] [--limit SECONDS]
+                  [--record OPTION]... [--compile-for ARCH]
 
 The list names the programs, which may be any that `mneme record` takes:
 
-    limit = 60                        # seconds that each run of a program may take
+    limit = 60                        # seconds that each run of a program may take, if --limit does not say it; left out: 60
     ignore = ["checksum of .* "]      # what is not compared of the output, beside times and rates
     right = "PASS"                    # what the output of a program that is right has; left out: nothing is asked
     wrong = "FAIL|mismatch"           # what it has not
@@ -24,7 +25,7 @@ process of its own, under the pipeline `as-built`; where that does not verify, `
 each time it is replayed. With --compile-for each recorded launch is also compiled for that architecture, which need not be there:
 as built, and at the four points of a grid, of which the table tells how many need fewer registers, or are smaller.
 
-What was found of a program is a line of FOLDER/programs.jsonl as soon as it is known; a further run goes on with the others.
+What outlives its limit is ended with all that it has started. What was found of a program is a line of FOLDER/programs.jsonl as soon as it is known; a further run goes on with the others.
 FOLDER/survey.md is the table, with how long a program takes by itself and recorded. Exit status: 0, 1 when a program was changed by
 recording, 2 when the list cannot be used.
 """
@@ -41,6 +42,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 
 import tomllib
 
@@ -52,11 +54,40 @@ TIMES = re.compile(
 )
 REPLAY_LIMIT = 300  # seconds for one replay, check or sweep
 GRID = ("--grid", "passes=default<O1>|default<O3>", "--grid", "specialise.dimensions=false|true")
-RUNNING = set()  # processes, each the leader of its group
+MARK = "MNEME_SURVEY_RUN"  # in the environment of a command and of what that starts
+RUNNING = set()  # commands that have not ended
 
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
+
+
+def processes_of(mark):
+    """The processes with this text in their environment, wherever they have gone: into other groups and sessions, to other parents."""
+    found = []
+    for folder in pathlib.Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and int(folder.name) != os.getpid() and mark in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it has ended, or is somebody else's
+    return found
+
+
+def end(process):
+    """Ends a command with all that it has started, also while that starts more."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    deadline = time.monotonic() + 10  # one may be waiting for a disk that is gone
+    while (found := processes_of(process.mark)) and time.monotonic() < deadline:
+        for one in found:
+            try:
+                os.kill(one, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
 
 
 class Finished:
@@ -64,21 +95,23 @@ class Finished:
 
     def __init__(self, command, *, limit, directory=None, environment=None):
         began = time.monotonic()
+        mark = uuid.uuid4().hex
         process = subprocess.Popen(
             [str(part) for part in command],
             cwd=directory,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **(environment or {}), MARK: mark},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        process.mark = mark.encode()
         RUNNING.add(process)
         try:
             out, err = process.communicate(timeout=limit)
             self.status = process.returncode if process.returncode >= 0 else 128 - process.returncode
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            end(process)
             out, err = process.communicate()
             self.status = None
         RUNNING.discard(process)
@@ -122,7 +155,7 @@ def first_change(bare, again, recorded, ignore):
 class Survey:
     def __init__(self, options, listed):
         self.options = options
-        self.limit = listed.get("limit", 60)
+        self.limit = options.limit or listed.get("limit", 60)
         self.right, self.wrong = listed.get("right", ""), listed.get("wrong")
         self.ignore = [re.compile(pattern) for pattern in listed.get("ignore", [])]
         self.root = pathlib.Path(options.list).resolve().parent
@@ -138,7 +171,7 @@ class Survey:
             "directory": self.root / one.get("directory", "."),
             "environment": {key: str(value) for key, value in one.get("environment", {}).items()},
         }
-        limit = one.get("limit", self.limit)
+        limit = self.options.limit or one.get("limit", self.limit)
         run = [self.options.mneme, "run", "--device", "cpu", "--"] if self.options.device == "cpu" else []
         bare = [Finished([*run, *words], limit=limit, **where) for _ in range(2)]
         found["seconds"] = round(min(each.seconds for each in bare), 3)
@@ -344,6 +377,13 @@ def read_list(path, only):
     return listed, [one for one in programs if re.search(only, one["name"])]
 
 
+def seconds(text):
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return int(value) if value.is_integer() else value
+
+
 def main():
     parser = argparse.ArgumentParser(prog="mneme-survey", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     beside = pathlib.Path(sys.argv[0]).absolute().parent / "mneme"
@@ -352,6 +392,7 @@ def main():
     parser.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto", help="where programs run and launches are replayed")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="programs at once (default: 1)")
     parser.add_argument("--only", default="", metavar="REGEX", help="only programs in whose name this is found")
+    parser.add_argument("--limit", type=seconds, metavar="SECONDS", help="of each run of a program, in place of the list's limits (default: the list's, or 60)")
     parser.add_argument("--record", action="append", default=[], metavar="OPTION", help="options of mneme record in place of --max 1; repeatable")
     parser.add_argument("--compile-for", metavar="ARCH", help="compile each recorded launch for this architecture too, as gfx942, under a small grid")
     parser.add_argument("--scratch", metavar="FOLDER", help="where recordings are kept while they are looked at (default: the temporary folder)")
@@ -383,7 +424,7 @@ def main():
         except KeyboardInterrupt:
             threads.shutdown(wait=False, cancel_futures=True)
             for process in list(RUNNING):
-                os.killpg(process.pid, signal.SIGKILL)
+                end(process)
             say("mneme-survey: interrupted; the same command goes on")
     head, changed = write_table(options.results, entries)
     say("\n".join([*head, f"The table is {options.results / 'survey.md'}"]))

@@ -57,6 +57,22 @@ grep -Eq '^\| good \| unchanged \| [0-9.]+ s \| [0-9.]+ s \| 1 \| 1 \| 1 \| 1 \|
 grep -Eq '^\| order \\\| of threads \| unchanged \| [0-9.]+ s \| [0-9.]+ s \| 2 \| 2 \| 2 \|' found/survey.md || fail "no row of order"
 [ "$(wc -l <found/programs.jsonl)" -eq 5 ] || fail "not every program has an entry"
 
+# What outlives its limit is ended with what it has started, wherever that has gone. --limit counts in place of the list's.
+cat >lasting.toml <<'LIST'
+limit = 300
+[[program]]
+name = "lasting"
+command = "sh -c 'setsid sleep 98765 & setsid -f sleep 98764; sleep 98763'"
+limit = 300
+LIST
+before=$SECONDS
+expect 0 survey lasting.toml --results lasting --limit 2
+contains err "lasting: does not end in 2 s by itself"
+[ $((SECONDS - before)) -lt 100 ] || fail "the limit was not --limit's"
+if pgrep -x sleep -a | grep -q "sleep 9876[345]"; then fail "what the program had started was left running"; fi
+expect 2 survey lasting.toml --limit 0
+contains err "invalid seconds value: '0'"
+
 # Each launch compiled for an architecture that need not be there, and one that there is no compiler for.
 expect 0 survey list.toml --results compiled --only '^good$' --compile-for sm_80
 contains compiled/survey.md "1 of 1 (100.0 %) instances are compiled; a point of the grid has fewer registers for "
