@@ -251,7 +251,8 @@ class Recorder {
   static bool managed_variables_lie_right(const Capture& capture);
   bool kernels_reach_host() const;
   StateCapture::Memory whole_memory(const Opened& opened);
-  Bytes least_memory(const Opened& opened, ByteSpan parameters);
+  MemoryExtent extent_of(const RecordableKernel& kernel) const;
+  Bytes least_memory(const Opened& opened, const RecordableKernel& kernel, ByteSpan parameters);
   std::optional<NotRecorded> refuses(Bytes memory);
   Status keep_reachable(Capture& capture);
   Status capture_epilogue(Capture& capture);

@@ -117,7 +117,8 @@ std::optional<NotRecorded> Recorder::select(const std::shared_ptr<const Recordab
   if (kernel.record.level == CodeLevel::ir && kernel.reads_managed_variables()) return NotRecorded::managed_global;
   if (kernel.uses_textures && !textures_.any()) return NotRecorded::textures;
   if (kernel.uses_device_heap) return NotRecorded::device_heap;
-  if (kernel.launches_kernels) return NotRecorded::device_launch;
+  // Machine code is recorded with the kernels that it may launch, linked to the device runtime.
+  if (kernel.launches_kernels && kernel.record.level != CodeLevel::cubin) return NotRecorded::device_launch;
   return std::nullopt;
 }
 
@@ -135,6 +136,11 @@ Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKerne
   return globals;
 }
 
+// What the kernels reach that a kernel launches itself, its own arguments do not tell.
+MemoryExtent Recorder::extent_of(const RecordableKernel& kernel) const {
+  return kernel.launches_kernels ? MemoryExtent::all : options_.memory_extent;
+}
+
 InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const {
   InstanceRecord instance;
   instance.static_hash = kernel.record.static_hash;
@@ -144,7 +150,7 @@ InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const
   instance.cooperative = launch.cooperative;
   instance.cluster = launch.cluster;
   instance.attributes = launch.attributes;
-  instance.memory_extent = options_.memory_extent;
+  instance.memory_extent = extent_of(kernel);
   const bool assembled = !kernel.record.images.empty() && kernel.record.images[0].kind == CodeImageRecord::Kind::ptx;
   for (const auto& [name, value] : kernel.registered->image->jit_options())
     if (assembled) instance.attributes[std::string(kDriverOption) + name] = value;
@@ -205,7 +211,7 @@ Recorder::CapturePtr Recorder::select_or_count(const Launch& launch, LaunchGroup
     const auto place = launch.vendor.current_place();
     if (!place.ok() || textures_.forbids(parameters, *place)) return pass(NotRecorded::textures);
   }
-  if (auto reason = refuses(least_memory(*capture->opened, parameters))) return pass(*reason);
+  if (auto reason = refuses(least_memory(*capture->opened, *kernel, parameters))) return pass(*reason);
   auto claim = selection_.claim_launch(*kernel->counts, launch.shape(), parameters);
   if (!claim) return pass(selection_.same());
   capture->claim = std::move(*claim);
@@ -311,7 +317,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   if (opened.losses != std::exchange(opened.losses, losses_)) opened.states->forget();
   opened.states->forget_freed(capture.memory);
   auto reason = choose_textures(capture);
-  if (!reason && options_.memory_extent == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
+  if (!reason && extent_of(*capture.kernel) == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
   if (!reason && !capture.textures.take_memory(*opened.space, capture.memory).ok()) reason = NotRecorded::textures;
   if (!reason) reason = refuses(capture.memory.size());
   if (reason) {
@@ -462,8 +468,8 @@ StateCapture::Memory Recorder::whole_memory(const Opened& opened) {
 }
 
 // The memory that a launch is recorded with at least, as far as can be told without reading memory.
-Bytes Recorder::least_memory(const Opened& opened, ByteSpan parameters) {
-  if (options_.memory_extent == MemoryExtent::all)
+Bytes Recorder::least_memory(const Opened& opened, const RecordableKernel& kernel, ByteSpan parameters) {
+  if (extent_of(kernel) == MemoryExtent::all)
     return opened.space->allocated() + outside_memory_.bytes(opened.ordinal) + host_memory_.bytes();
   if (!options_.max_launch_bytes && !options_.max_bytes) return {};
   ReachableMemory reachable(whole_memory(opened));

@@ -59,6 +59,13 @@ void add_relocations(Hasher& hasher, const Elf64_Shdr& section, ByteSpan content
   }
 }
 
+// Variables of the CUDA device runtime, which is linked to code that launches kernels. They hold addresses of the loaded image,
+// and the program has no names for them.
+bool is_of_device_runtime(std::string_view variable) {
+  return variable.find("_cuda_device_runtime_cu_") != std::string_view::npos || variable.starts_with("cudartError") ||
+         variable == "__CNPRT_VERSION_NUMBER__";
+}
+
 bool is_kernel(const Elf64_Sym& symbol) {
   const bool defined = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
   return defined && (symbol.st_other & kKernelFlag) != 0;
@@ -77,6 +84,7 @@ Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, c
   if (!kernels.contains(kernel)) return error(Code::not_found, "{}: the cubin has no kernel {}", name, kernel);
 
   CubinKernel found;
+  bool some_kernel_allocates = false;
   Hasher hasher;
   hasher.add(std::string_view("mneme cubin kernel 1"));
   hasher.add(kernel);
@@ -84,14 +92,21 @@ Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, c
     MNEME_ASSIGN(const Elf64_Shdr section, elf.section(index));
     MNEME_ASSIGN(const std::string_view section_name, elf.name_of(section));
     const std::string_view of = kernel_of(section_name);
+    if (section_name.starts_with(".nv.info.")) {
+      MNEME_ASSIGN(const ByteSpan attributes, elf.content(section));
+      CubinKernel any;
+      for (const uint32_t symbol : externs_in(attributes))
+        if (auto known = symbols.find(symbol); known != symbols.end()) add_extern(any, known->second);
+      some_kernel_allocates = some_kernel_allocates || any.allocates;
+      if (of == kernel) {
+        found.allocates |= any.allocates;
+        found.launches |= any.launches;
+      }
+      continue;
+    }
     // Code of the cubin that is no kernel may be called; which of it is, only the instructions tell.
     if (of.empty() || (of != kernel && (kernels.contains(of) || !section_name.starts_with(".text.")))) continue;
     MNEME_ASSIGN(const ByteSpan content, elf.content(section));
-    if (section_name.starts_with(".nv.info.")) {
-      for (const uint32_t symbol : externs_in(content))
-        if (auto known = symbols.find(symbol); known != symbols.end()) add_extern(found, known->second);
-      continue;
-    }
     hasher.add(section_name);
     if (section_name.starts_with(".rel"))
       add_relocations(hasher, section, content, symbols);
@@ -99,6 +114,11 @@ Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, c
       hasher.add(content);
   }
   found.digest = hasher.finish();
+  if (!found.launches) return found;
+  // Which kernels, only the instructions tell, or memory.
+  found.allocates = some_kernel_allocates;
+  Hasher whole;
+  found.digest = whole.add(std::string_view("mneme cubin kernel that launches 1")).add(kernel).add(cubin).finish();
   return found;
 }
 
@@ -142,7 +162,9 @@ Result<std::vector<CubinVariable>> read_cubin_variables(ByteSpan cubin, const st
     const auto home = homes.find(symbol.st_shndx);
     if (home == homes.end() || ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_size == 0) return;
     // "$str" and the like hold the text of printf, which nobody writes.
-    if (symbol_name.empty() || symbol_name.starts_with('$') || symbol_name.starts_with(MNEME_SEGMENT_PREFIX)) return;
+    if (symbol_name.empty() || symbol_name.starts_with('$') || symbol_name.starts_with(MNEME_SEGMENT_PREFIX) ||
+        is_of_device_runtime(symbol_name))
+      return;
     const uint64_t alignment = std::clamp<uint64_t>(home->second.second, 1, 256);
     variables.push_back({std::string(symbol_name), symbol.st_size, static_cast<uint32_t>(alignment & ~(alignment - 1)),
                          home->second.first == ".nv.constant3", (symbol.st_other & kManagedFlag) != 0});

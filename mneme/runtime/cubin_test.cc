@@ -48,6 +48,11 @@ class MadeCubin {
     return *this;
   }
 
+  MadeCubin& has_variable(const std::string& name) {
+    symbol(name, 6, STT_OBJECT, 0, 7, 8);
+    return *this;
+  }
+
   ByteVector build() {
     const auto names_of_symbols = static_cast<uint32_t>(sections_.size() + 2);
     const ByteSpan symbols = std::as_bytes(std::span(symbols_));
@@ -134,6 +139,29 @@ TEST(CubinKernel, SaysWhatItNeedsOfTheDevicesSystem) {
   EXPECT_TRUE(kernel_of("__cuda_syscall_cnpv2LaunchDeviceV2", "one").launches);
   EXPECT_FALSE(kernel_of("__cuda_syscall_cnpv2LaunchDeviceV2", "two").launches);
   EXPECT_FALSE(kernel_of("vprintf", "one").allocates || kernel_of("vprintf", "one").launches);
+}
+
+// These hold addresses, which are others in each process.
+TEST(CubinVariables, AreNoneOfTheDeviceRuntime) {
+  MadeCubin cubin;
+  for (const char* name : {"__nv_static_52__f4510a67_22_cuda_device_runtime_cu_3ecce0c0_2317245_set_kernel32", "cudartErrorTable",
+                           "cudartErrorCnpMapEntryCount", "__CNPRT_VERSION_NUMBER__"})
+    cubin.has_variable(name);
+  const auto found = read_cubin_variables(cubin.has_variable("cuda_device_count").build(), "x");
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].name, "cuda_device_count");
+  EXPECT_EQ((*found)[1].name, "variable");
+}
+
+// What it launches is code of the cubin, and which, the instructions would have to tell.
+TEST(CubinKernel, ThatLaunchesIsTheWholeCubin) {
+  const auto kernel_of = [](MadeCubin cubin) { return read_cubin_kernel(cubin.build(), "one", "x").value(); };
+  const std::string launch = "__cuda_syscall_cnpv2LaunchDeviceV2";
+  const CubinKernel launching = kernel_of(MadeCubin().needs("one", launch));
+  EXPECT_NE(launching.digest, kernel_of(MadeCubin().needs("one", launch).needs("two", "vprintf")).digest);
+  EXPECT_FALSE(launching.allocates);
+  EXPECT_TRUE(kernel_of(MadeCubin().needs("one", launch).needs("two", "malloc")).allocates);
 }
 
 }  // namespace

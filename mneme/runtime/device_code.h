@@ -52,9 +52,9 @@ Result<DeviceCode> read_device_code(ByteSpan image, uint32_t sm, const std::stri
 // A kernel in a cubin.
 struct CubinKernel {
   // A digest of the kernel's name, its own sections and all code of the cubin that is no kernel and may be called by it. It stays
-  // the same when other kernels of the cubin change.
+  // the same when other kernels of the cubin change, unless it launches kernels: then it is of the whole cubin.
   Digest digest;
-  bool allocates = false;  // it, or a function that it may call, calls malloc or free
+  bool allocates = false;  // it, a function that it may call, or a kernel that it may launch calls malloc or free
   bool launches = false;   // it, or a function that it may call, launches kernels
 };
 // not_found: the cubin has no such kernel.
@@ -72,7 +72,8 @@ struct CubinVariable {
   bool constant_space = false;
   bool managed = false;
 };
-// All variables of a cubin but Mneme's own segments and what the compiler keeps for itself, in the order of their names.
+// All variables of a cubin but Mneme's own segments and what the compiler and the CUDA device runtime keep for themselves, in the
+// order of their names.
 Result<std::vector<CubinVariable>> read_cubin_variables(ByteSpan cubin, const std::string& name);
 
 // What PTX says of a kernel and its surroundings.

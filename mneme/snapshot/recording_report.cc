@@ -67,7 +67,8 @@ std::string_view describe(NotRecorded reason) {
       return "an argument points to memory that is mapped at two addresses or is not on the device (cuMemMap), which is not "
              "captured";
     case NotRecorded::device_heap: return "the kernel allocates memory itself (malloc in device code), which is not captured";
-    case NotRecorded::device_launch: return "the kernel launches kernels itself (dynamic parallelism), which is not recorded";
+    case NotRecorded::device_launch:
+      return "the kernel launches kernels itself (dynamic parallelism), which is recorded of machine code alone";
     case NotRecorded::no_code: return "the code that the device runs, or how its parameters lie, cannot be told";
     case NotRecorded::parameter_set: return "launched by a function that older programs use (cuLaunch), which is not recorded";
     case NotRecorded::concurrent: return "other threads were using the device at the same time";

@@ -5,6 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <span>
+
 #include "mneme/base/file_system.h"
 #include "mneme/device/address_space.h"
 #include "mneme/record/driver/testing/recorded_program.h"
@@ -271,6 +276,25 @@ TEST_F(DriverFrontTest, AKernelThatAllocatesOrFreesItselfIsNotRecorded) {
     EXPECT_EQ(recorded("dlsym " + std::string(image) + " launch"), kSum) << image;
   EXPECT_EQ(report().instances, 0u);
   EXPECT_EQ(passed(NotRecorded::device_heap), 2u);
+}
+
+// With the code of the kernels that it launches, and all that they may reach.
+TEST_F(DriverFrontTest, AKernelThatLaunchesKernelsIsRecordedAsMachineCode) {
+  const std::string cubin = MNEME_TEST_LAUNCHES_CUBIN;
+  EXPECT_EQ(recorded("dlsym " + cubin + " launch"), kSum);
+  ASSERT_EQ(report().instances, 1u);
+  const KernelDocument document = kernels().at(0);
+  EXPECT_EQ(document.kernel.level, CodeLevel::cubin);
+  EXPECT_EQ(document.instances.at(0).memory_extent, MemoryExtent::all);
+  auto image = Database::open(database_)->load_image(document.kernel.images.at(0));
+  ASSERT_TRUE(image.ok());
+  std::ifstream file(cubin, std::ios::binary);
+  const std::string loaded{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(std::ranges::equal(*image, std::as_bytes(std::span(loaded))));
+
+  EXPECT_EQ(recorded("dlsym " MNEME_TEST_LAUNCHES_PTX " launch"), kSum);
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::device_launch), 1u);
 }
 
 TEST_F(DriverFrontTest, MemoryThatIsNotTheDevicesOwnIsKnownAndNotServed) {
