@@ -78,6 +78,10 @@ for page, least in ("recorded", 50), ("support", 40):
         there = any(file.exists() for file in files) if files is not None else re.search(rf"TEST(_F|_P)?\({suite}, {name}\)", units)
         if not there:
             missing.append(f"docs/reference/{page}.md: there is no test {suite}.{name}")
+for line in (root / "docs/reference/recorded.md").read_text().splitlines():
+    cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+    if "" in cells[1:]:
+        missing.append(f"docs/reference/recorded.md: a cell is blank: {line}")
 print("\n".join(sorted(set(missing))))
 sys.exit(1 if missing else 0)
 P
