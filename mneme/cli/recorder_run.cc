@@ -25,6 +25,7 @@ Result<int> run_with_recorder(const Path& program, const std::vector<std::string
   if (front == Front::driver) {
     for (auto& variable : driver_environment(installation.preload(), installation.recorder()))
       environment.push_back(std::move(variable));
+    environment.emplace_back(MNEME_ENV_INTERPOSERS, installation.recorder().string());  // for annotations
   } else {
     environment.emplace_back(MNEME_ENV_INTERPOSERS, interposers(installation, device));
     environment.emplace_back(MNEME_ENV_COMMAND, installation.command.string());

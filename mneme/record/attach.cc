@@ -1,5 +1,7 @@
 // The interposer's entries: libmneme_record.so, loaded under `mneme record` by recordable programs, and by the library that is
 // preloaded into others. A process is recorded through the first front that asks.
+#include "mneme/runtime/attach.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -81,10 +83,23 @@ bool begin_recording(Front front) {
   return true;
 }
 
+// Of a rebuilt program the driver's front takes the annotations alone from the calls that it is linked with.
+bool is_recorded_at_the_driver() {
+  const char* path = ::secure_getenv(MNEME_ENV_DRIVER_INTERPOSER);
+  return path && *path;
+}
+
 }  // namespace
 }  // namespace mneme
 
 extern "C" __attribute__((visibility("default"))) int mneme_attach(mneme_call_table* table) {
+  if (mneme::is_recorded_at_the_driver()) {
+    if (table->device == MNEME_TABLE_HIP) return 1;
+    const mneme::Status accepted = mneme::accept_table(*table);
+    if (accepted.ok()) mneme::driver::take_annotations(*table);
+    if (!accepted.ok()) mneme::log::warning("annotations of {} are not recorded: {}", table->object, accepted.message());
+    return accepted.ok() ? 0 : 1;
+  }
   if (!mneme::begin_recording(mneme::Front::call_tables)) return 1;
   mneme::Status status = mneme::attach_table(*table);
   if (status.ok()) mneme::log::debug("loaded into {}", table->object);

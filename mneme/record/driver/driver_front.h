@@ -18,6 +18,7 @@
 #include <set>
 #include <vector>
 
+#include "mneme/abi/call_table.h"
 #include "mneme/abi/driver_table.h"
 #include "mneme/hooks/driver_hooks.h"
 #include "mneme/record/process.h"
@@ -174,6 +175,9 @@ std::vector<DriverHook> write_hooks();          // hooks_writes.cc: other calls 
 
 // Forgets the executable graphs that were made on a device, as a reset destroys them.
 void forget_graphs(int device);
+
+// Has the recorder told what a program that was built for recording annotates. `table` is one that was accepted.
+void take_annotations(mneme_call_table& table);
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
 Status attach_driver(mneme_driver_table& table);

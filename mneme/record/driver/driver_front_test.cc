@@ -747,6 +747,21 @@ TEST_F(DriverFrontTest, AProgramEndsWithItsLastThreadWhenMainHasEndedBefore) {
   EXPECT_EQ(report().instances, 2u);
 }
 
+// A program that was built for recording says of its memory how far it may differ, through its call table.
+TEST_F(DriverFrontTest, AnnotationsOfARebuiltProgramAreKept) {
+  const std::string steps = "dlsym " + kCubin + " annotate launch";
+  EXPECT_EQ(bare(steps, MNEME_TEST_ANNOTATED_PROGRAM), kSum);
+  const std::string said = recorded(steps, "env " MNEME_ENV_INTERPOSERS "=" MNEME_TEST_RECORDER " " MNEME_TEST_ANNOTATED_PROGRAM);
+  EXPECT_THAT(said, HasSubstr("sum 500500\n"));
+  EXPECT_THAT(said, HasSubstr("mneme: warning: an annotation is ignored: the program has not called the CUDA driver yet\n"));
+  EXPECT_THAT(said, HasSubstr("no memory that is recorded lies there"));
+  ASSERT_EQ(report().instances, 1u);
+  const auto annotations = kernels().at(0).instances.at(0).annotations;
+  ASSERT_EQ(annotations.size(), 1u);
+  EXPECT_EQ(annotations[0].tag, "words");
+  EXPECT_EQ(annotations[0].size, Bytes(4000));
+}
+
 // Whichever call of the recorder's own fails, and whenever: the program does what it does without, and no launch is lost in
 // silence.
 TEST_F(DriverFrontTest, ACallOfTheRecordersOwnThatFailsIsNoFailureOfTheProgram) {

@@ -8,7 +8,7 @@ namespace mneme::driver {
 namespace {
 
 template <mneme_driver_call kSlot, typename... A>
-CUresult on_create(CUcontext* context, A... arguments) {
+CUresult on_create_context(CUcontext* context, A... arguments) {
   const CUresult code = next<kSlot, CUresult (*)(CUcontext*, A...)>(context, arguments...);
   if (code != CUDA_SUCCESS) return code;
   if (auto device = front().device_of(*context); device.ok()) front().add_context(*context, *device);
@@ -149,9 +149,10 @@ CUresult on_pool_destroy(CUmemoryPool pool) {
 
 std::vector<DriverHook> context_hooks() {
   return {
-      MNEME_HOOK(cuCtxCreate_v2, on_create<MNEME_DRIVER_CALL_cuCtxCreate_v2, unsigned, CUdevice>),
-      MNEME_HOOK(cuCtxCreate_v3, on_create<MNEME_DRIVER_CALL_cuCtxCreate_v3, CUexecAffinityParam*, int, unsigned, CUdevice>),
-      MNEME_HOOK(cuCtxCreate_v4, on_create<MNEME_DRIVER_CALL_cuCtxCreate_v4, CUctxCreateParams*, unsigned, CUdevice>),
+      MNEME_HOOK(cuCtxCreate_v2, on_create_context<MNEME_DRIVER_CALL_cuCtxCreate_v2, unsigned, CUdevice>),
+      MNEME_HOOK(cuCtxCreate_v3,
+                 on_create_context<MNEME_DRIVER_CALL_cuCtxCreate_v3, CUexecAffinityParam*, int, unsigned, CUdevice>),
+      MNEME_HOOK(cuCtxCreate_v4, on_create_context<MNEME_DRIVER_CALL_cuCtxCreate_v4, CUctxCreateParams*, unsigned, CUdevice>),
       MNEME_HOOK(cuCtxDestroy_v2, on_destroy),
       MNEME_HOOK(cuCtxAttach, on_attach),
       MNEME_HOOK(cuCtxDetach, on_detach),

@@ -15,6 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef MNEME_ANNOTATES
+#include "mneme/abi/annotate.h"
+long cudaFree(void* pointer); /* of a runtime that does nothing: who calls one has the call table */
+#endif
+
 typedef CUresult (*function)();
 
 // clang-format off
@@ -761,6 +766,12 @@ static void step(const char* what) {
     kernel = before;
     printf("canceled: %d\n", end == PTHREAD_CANCELED);
   } else if (strcmp(what, "at_exit") == 0) { /* main() has it done behind all that was registered later */
+#ifdef MNEME_ANNOTATES
+  } else if (strcmp(what, "annotate") == 0) { /* memory, and what is none of the device's */
+    const struct mneme_annotation within = {MNEME_F32, 0.5, MNEME_RELATIVE, MNEME_L2, MNEME_NAN_ANY, "words"};
+    mneme_annotate((const void*)memory, kCount, &within);
+    mneme_annotate(&kernel, 1, &within);
+#endif
   } else if (strcmp(what, "main_ends") == 0) {
     pthread_t other;
     atexit(tell_signals);
@@ -832,6 +843,11 @@ int main(int count, char** arguments) {
   image_file = arguments[2];
   for (int i = 3; i < count; ++i)
     if (strcmp(arguments[i], "at_exit") == 0) atexit(launch_at_exit);
+#ifdef MNEME_ANNOTATES
+  const struct mneme_annotation early = {MNEME_F32, 0.5, MNEME_RELATIVE, MNEME_L2, MNEME_NAN_ANY, "early"};
+  mneme_annotate(&kernel, 1, &early);
+  (void)cudaFree(NULL);
+#endif
   find(arguments[1]);
   CALL(cuInit, 0u);
   CALL(cuDevicePrimaryCtxRetain, &context, 0);
