@@ -1,5 +1,6 @@
-// Kernels that launch kernels (built with -rdc=true -lcudadevrt): each thread of the parent has a row filled by a child, and that has
-// it summed by a child of its own. The parent's arguments lead to the rows, and nothing but the code to the variable with the sums.
+// Kernels that launch kernels (built with -rdc=true -lcudadevrt): each thread of the parent has a row filled by a child, and that
+// has it summed by a child of its own. The parent's arguments lead to the rows, and nothing but the code to the variable with the
+// sums.
 #include <cuda_runtime.h>
 
 #include <cstdio>
