@@ -33,7 +33,7 @@ template <typename... Hip>
 struct SymbolCopy<hipError_t (*)(Hip...)> {
   template <mneme_hip_call kHip, mneme_call kCuda, typename CudaFunction>
   static hipError_t call(Table& table, Hip... values) {
-    if (hipError_t result = set_managed_pointers(); result != hipSuccess) return finish(result);
+    if (hipError_t result = set_managed_pointers(); result != hipSuccess) return finish(table, result);
     return Row<kHip, hipError_t (*)(Hip...), kCuda, CudaFunction>::call(table, values...);
   }
 };

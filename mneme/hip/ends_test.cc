@@ -111,6 +111,33 @@ TEST_F(Ends, AnInterposerMayAnswerItself) {
   EXPECT_EQ(number_of(pointer), 128u) << "the second call of the interposer is one of its own";
 }
 
+// ROCm before 6 has the last result, whether it is an error or not.
+TEST_F(Ends, TheLastErrorOutlivesWhatAnInterposerCallsBehindIt) {
+  static hipError_t last;
+  last = hipSuccess;
+  RUNTIME_HAS(hipPeekAtLastError, [] { return last; });
+  RUNTIME_HAS(hipGetLastError, [] { return std::exchange(last, hipSuccess); });
+  RUNTIME_HAS(hipMalloc, [](void**, size_t size) { return last = size > 64 ? hipErrorOutOfMemory : hipSuccess; });
+  RUNTIME_HAS(hipGetDevice, [](int*) { return last = hipSuccess; });
+  void* pointer = nullptr;
+  EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+  EXPECT_EQ(peek_last_error(), hipSuccess) << "the runtime knows it";
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorOutOfMemory);
+  STAND_BEFORE(cudaMalloc, [](void** out, size_t size) {
+    const cudaError_t code = END_OF(cudaMalloc)(out, size);
+    int device = 0;
+    EXPECT_EQ(END_OF(cudaGetDevice)(&device), cudaSuccess);
+    return code;
+  });
+  EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+  EXPECT_EQ(CALL_HIP(hipPeekAtLastError)(), hipErrorOutOfMemory);
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorOutOfMemory);
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess);
+  EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+  EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 64), hipSuccess);
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess) << "as the runtime has it";
+}
+
 TEST_F(Ends, AnInterposersOwnCallsAreConverted) {
   RUNTIME_HAS(hipFuncGetAttributes, [](hipFuncAttributes* out, const void*) {
     *out = {};
@@ -196,6 +223,12 @@ TEST_F(Ends, EveryFamilyOfLaunchesIsOneOfTheRuntimes) {
             hipErrorLaunchOutOfResources);
   EXPECT_THAT(calls(), ElementsAre(made, made, "event 7", made));
   EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorLaunchOutOfResources);
+  STAND_BEFORE(cudaLaunchKernel, [](const void* function, dim3 grid, dim3 block, void** given, size_t shared, cudaStream_t in) {
+    return END_OF(cudaLaunchKernel)(function, grid, block, given, shared, in);
+  });
+  RUNTIME_HAS(hipLaunchKernel, [](const void*, hip_dim3, hip_dim3, void**, size_t, hipStream_t) { return hipErrorRuntimeOther; });
+  EXPECT_EQ(CALL_HIP(hipLaunchKernel)(this, {1, 1, 1}, {1, 1, 1}, arguments, 0, stream), hipErrorRuntimeOther)
+      << "which CUDA has no code for";
 }
 
 TEST_F(Ends, ABufferOfArgumentsNeedsAKernelThatSaysWhereTheyLie) {
@@ -283,8 +316,8 @@ TEST_F(Ends, RegistrationIsTheRuntimes) {
   RUNTIME_HAS(__hipUnregisterFatBinary, [](void** gone) { note(gone == &handle ? "gone" : "another"); });
   void** const given = CALL_HIP(__hipRegisterFatBinary)(reinterpret_cast<void*>(3));
   EXPECT_EQ(given, &handle);
-  CALL_HIP(__hipRegisterFunction)(given, reinterpret_cast<void*>(4), nullptr, "kernel", 256, nullptr, nullptr, nullptr, nullptr,
-                                  nullptr);
+  CALL_HIP(__hipRegisterFunction)
+  (given, reinterpret_cast<void*>(4), nullptr, "kernel", 256, nullptr, nullptr, nullptr, nullptr, nullptr);
   CALL_HIP(__hipRegisterVar)(given, reinterpret_cast<void*>(5), nullptr, "table", 0, 24, 1, 0);
   // A kernel's name, which HIP tells only of functions that are called by it.
   const char* name = nullptr;

@@ -144,6 +144,12 @@ hipError_t finish(hipError_t result) {
   if (result != hipSuccess) last_error = result;
   return result;
 }
+hipError_t finish(const Table& table, hipError_t result) {
+  if (!table.ends_in_runtime()) return finish(result);
+  const bool is_known = result == hipSuccess || MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess;
+  last_error = is_known ? hipSuccess : result;
+  return result;
+}
 hipError_t take_last_error() { return std::exchange(last_error, hipSuccess); }
 hipError_t peek_last_error() { return last_error; }
 

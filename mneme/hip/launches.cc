@@ -184,10 +184,12 @@ hipError_t launch_by_pointer(Table& table, const void* function) {
 
 #define MNEME_OWN_OF(slot, handler) Hook<slot, &Noted<&handler>::call>
 using Rows = HookList<
-    MNEME_OWN(hipLaunchKernel, launch_kernel<MNEME_CALL_cudaLaunchKernel>),
-    MNEME_OWN(hipLaunchKernel_spt, launch_kernel<MNEME_CALL_cudaLaunchKernel_ptsz>),
-    MNEME_OWN(hipLaunchCooperativeKernel, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel>),
-    MNEME_OWN(hipLaunchCooperativeKernel_spt, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz>),
+    MNEME_OWN_THROUGH(hipLaunchKernel, launch_kernel<MNEME_CALL_cudaLaunchKernel>, cudaLaunchKernel),
+    MNEME_OWN_THROUGH(hipLaunchKernel_spt, launch_kernel<MNEME_CALL_cudaLaunchKernel_ptsz>, cudaLaunchKernel_ptsz),
+    MNEME_OWN_THROUGH(hipLaunchCooperativeKernel, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel>,
+                      cudaLaunchCooperativeKernel),
+    MNEME_OWN_THROUGH(hipLaunchCooperativeKernel_spt, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz>,
+                      cudaLaunchCooperativeKernel_ptsz),
     MNEME_OWN(hipLaunchCooperativeKernelMultiDevice, launch_on_devices),
     MNEME_OWN(hipExtLaunchMultiKernelMultiDevice, launch_on_devices), MNEME_OWN(hipExtLaunchKernel, launch_with_events),
     MNEME_EMULATED(__hipPushCallConfiguration, push_configuration), MNEME_EMULATED(__hipPopCallConfiguration, pop_configuration),
