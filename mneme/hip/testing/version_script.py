@@ -10,6 +10,8 @@ for line in subprocess.run([nm, "-D", "--defined-only", library], check=True, ca
     if version and line.split()[-2] in "TW":
         versions.setdefault(version, []).append(name)
 with open(output, "w") as script:
+    if not versions:
+        script.write("{ global: hip*; __hip*; _Z*hip*; local: *; };\n")
     for i, (version, names) in enumerate(sorted(versions.items())):
         # The first one hides what is in none.
         hidden = "\n  local: *;" if i == 0 else ""
