@@ -6,6 +6,7 @@
 
 #include "mneme/hip/rows.h"
 #include "mneme/hip/testing/program.h"
+#include "mneme/hip/versions.h"
 #include "mneme/hooks/registration_hooks.h"
 
 namespace mneme::hip {
@@ -188,7 +189,7 @@ TEST_F(Ends, WhatInterposersAskOfTheDevice) {
   RUNTIME_HAS(hipPointerGetAttributes, [](hipPointerAttribute_t* out, const void* pointer) {
     if (!pointer) return hipErrorInvalidValue;
     *out = {};
-    out->memoryType = hipMemoryTypeHost;
+    memory_type_of(*out) = hipMemoryTypeHost;
     out->hostPointer = const_cast<void*>(pointer);
     return hipSuccess;
   });

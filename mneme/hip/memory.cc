@@ -208,12 +208,7 @@ cudaError_t end_of_get_attributes(Table& table, cudaPointerAttributes* attribute
   const hipError_t result = MNEME_REAL(table, hipPointerGetAttributes)(&found, pointer);
   if (result == hipErrorInvalidValue) return (void)MNEME_REAL(table, hipGetLastError)(), cudaSuccess;
   if (result != hipSuccess) return to_cuda(result);
-  attributes->type = found.isManaged                         ? cudaMemoryTypeManaged
-                     : found.memoryType == hipMemoryTypeHost ? cudaMemoryTypeHost
-                                                             : cudaMemoryTypeDevice;
-  attributes->device = found.device;
-  attributes->devicePointer = found.devicePointer;
-  attributes->hostPointer = found.hostPointer;
+  *attributes = to_cuda_attributes(found);
   return cudaSuccess;
 }
 

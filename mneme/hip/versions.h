@@ -49,6 +49,24 @@ hipError_t fill_attributes(Attributes& to, const cudaPointerAttributes& from) {
   return hipSuccess;
 }
 
+// What CUDA says of the memory that HIP's runtime has said these of.
+template <typename Attributes>
+cudaPointerAttributes to_cuda_attributes(const Attributes& from) {
+  cudaPointerAttributes to{};
+  const int type = static_cast<int>(memory_type_of(from));
+  constexpr bool kCudas = kHasCudasMemoryTypes<Attributes>;
+  if (from.isManaged)
+    to.type = cudaMemoryTypeManaged;
+  else if (kCudas && type == cudaMemoryTypeUnregistered)
+    to.type = cudaMemoryTypeUnregistered;
+  else
+    to.type = type == (kCudas ? cudaMemoryTypeHost : 0) ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+  to.device = from.device;
+  to.devicePointer = from.devicePointer;
+  to.hostPointer = from.hostPointer;
+  return to;
+}
+
 // The architecture as a number, 910 for gfx90a, which properties have before ROCm 6.
 template <typename Properties>
 void set_architecture_number(Properties& to, int number) {

@@ -61,6 +61,19 @@ TEST(Versions, TypesOfMemorySinceRocm6) {
   EXPECT_EQ(memory_type_of(attributes), kUnregistered);
 }
 
+TEST(Versions, TypesOfMemoryAreCudasAgain) {
+  for (const auto type : {cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged, cudaMemoryTypeUnregistered}) {
+    NewAttributes since;
+    ASSERT_EQ(fill_attributes(since, cudas(type)), hipSuccess);
+    EXPECT_EQ(to_cuda_attributes(since).type, type);
+    EXPECT_EQ(to_cuda_attributes(since).hostPointer, since.hostPointer);
+    OldAttributes old;
+    if (fill_attributes(old, cudas(type)) != hipSuccess) continue;
+    EXPECT_EQ(to_cuda_attributes(old).type, type);
+    EXPECT_EQ(to_cuda_attributes(old).devicePointer, old.devicePointer);
+  }
+}
+
 TEST(Versions, TheArchitecturesNumberIsSetWhereThereIsOne) {
   struct {
     int gcnArch = 0;
