@@ -1,5 +1,6 @@
 #include "mneme/replay/trim.h"
 
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
 #include "mneme/store/trim.h"
 
@@ -43,6 +44,11 @@ Status prove(Database& database, const RecordedInstance& trimmed, Device& device
 Result<Trimmed> trim(Database& database, const Digest& static_hash, const Digest& dynamic_hash, Device& device, Deed deed,
                      const PrepareProgress& progress) {
   MNEME_ASSIGN(const KernelRecord kernel, database.load_kernel(static_hash));
+  if (kernel.level != CodeLevel::ir)
+    return no_ir(kernel,
+                 "without LLVM IR, into which notes of its accesses would be put, on whichever device: trim the recording of a "
+                 "build that has it (see `mneme config`), or keep this one whole")
+        .with_context("which memory the launch touches cannot be found out");
   MNEME_ASSIGN(const RecordedInstance recorded, database.load_instance(static_hash, dynamic_hash));
   MNEME_ASSIGN(const std::vector<PagePlace> untouched, find_untouched(database, recorded, device, progress));
   const RecordedInstance trimmed = without_pages(recorded, kernel.level, untouched);

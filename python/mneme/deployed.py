@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,7 @@ def deploy(
             is measured in that state alone.
 
     Raises:
+        InvalidArgumentError: What is given is no path.
         NotFoundError: A folder has no results, or its database is not there.
         UnavailableError: There is no device of the kind that was searched on.
         CorruptError: A file of an earlier deployment is damaged.
@@ -55,8 +56,23 @@ def deploy(
     >>> [(one.kernel, one.left_out) for one in deployed]
     [('scale(int*, int, int)', None)]
     """
-    named = [results] if isinstance(results, (str, os.PathLike)) else list(results)
+    if isinstance(results, (str, os.PathLike)):
+        results = [results]
+    if not isinstance(results, Iterable) or isinstance(results, (bytes, Mapping)):
+        raise InvalidArgumentError(f"deploying: 'results' is to be a path or several, not {results!r}")
+    named = [_path(path, "results") for path in results]
     if not named:
         raise InvalidArgumentError("deploying: 'results' names no folder of results and no file")
-    outcomes = _native.deploy([os.fspath(path) for path in named], os.fspath(output), unconfirmed=unconfirmed, l2=l2)
+    outcomes = _native.deploy(named, _path(output, "output"), unconfirmed=unconfirmed, l2=l2)
     return [Deployed(Path(folder), kernel, reason or None) for folder, kernel, reason in outcomes]
+
+
+def _path(path: str | os.PathLike[str], what: str) -> str:
+    try:
+        text = os.fspath(path)
+        text.encode()
+        if "\0" not in text:
+            return text
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        pass
+    raise InvalidArgumentError(f"deploying: '{what}': a path is expected, not {path!r}")

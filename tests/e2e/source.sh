@@ -7,11 +7,14 @@ for program in g++ make opt-22 llc-22; do command -v "$program" >/dev/null || sk
 build() { expect 0 make -C "$1" "LDFLAGS=-L$MNEME_TEST_DRIVER" "${@:2}"; }
 fake() { (cd "$1" && LD_LIBRARY_PATH=$MNEME_TEST_DRIVER ./program "${@:2}"); }
 code_of() { grep -v '^attributes' "$1" | sed 's/ *;.*//'; } # without comments
-# The PTX that LLVM's own programs make is what Mneme has made, to the byte.
+# The PTX that LLVM's own programs make is what Mneme has made, to the byte, and so are the sections of the machine code that ptxas makes.
 same_ptx() {
   cp "$1/kernel.ptx" kept.ptx
   cp "$1/kernel.optimised.ll" kept.ll
+  cp "$1/kernel.cubin" kept.cubin
   build "$1" -B kernel.cubin
+  [ -n "$(find "$1/kernel.cubin" -newer kept.cubin)" ] || fail "the Makefile's ptxas made nothing"
+  expect 0 python3 "$CASE_FOLDER/cubin_sections.py" "$1/kernel.cubin" kept.cubin
   cmp "$1/kernel.ptx" kept.ptx || fail "opt and llc make other PTX: $(diff "$1/kernel.ptx" kept.ptx)"
   # opt writes the options for the target to every function.
   diff <(code_of "$1/kernel.optimised.ll") <(code_of kept.ll) || fail "opt makes other IR"

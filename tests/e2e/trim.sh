@@ -104,6 +104,21 @@ P
 expect 1 mneme replay new --ir wrong.ll --device cpu
 contains out '"verified": false'
 
+# Machine code and PTX, whose accesses nothing notes, are left whole, on whichever device, and what to do is said.
+if [ -n "${MNEME_TEST_DRIVER:-}" ]; then
+  for image in "$MNEME_TEST_DRIVER_CUBIN" "$CASE_FOLDER/../../mneme/record/driver/testing/add_one.ptx"; do
+    rm -rf driver-db
+    expect 0 env "LD_LIBRARY_PATH=$MNEME_TEST_DRIVER" mneme record -rdb driver-db --device cuda --vass 1 -- "$MNEME_TEST_DRIVER_PROGRAM" dlsym "$image" launch
+    before=$(cd driver-db && find . -type f | sort | xargs md5sum)
+    for device in cuda cpu; do
+      expect 1 env "LD_LIBRARY_PATH=$MNEME_TEST_DRIVER" mneme trim driver-db --device $device
+      contains out "left as it was: which memory the launch touches cannot be found out: no IR: the kernel was recorded as "
+      contains out ", without LLVM IR, into which notes of its accesses would be put, on whichever device: trim the recording of a build that has it (see \`mneme config\`), or keep this one whole"
+      [ "$(cd driver-db && find . -type f | sort | xargs md5sum)" = "$before" ] || fail "it was changed"
+    done
+  done
+fi
+
 # What is not right as it is, is left.
 cp -r whole hurt
 expect 2 mneme trim hurt nothing --device cpu

@@ -37,6 +37,14 @@ def test_a_state_of_the_cache_is_for_a_gpu(swept: Path, tmp_path: Path) -> None:
 def test_bad_input_is_told(swept: Path, tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="names no folder of results and no file"):
         mneme.deploy([], tmp_path / "app.tuned")
+    results: object
+    for results in (5, None, b"found", {"found": 1}):
+        with pytest.raises(errors.InvalidArgumentError, match="deploying: 'results' is to be a path or several, not "):
+            mneme.deploy(results, tmp_path / "app.tuned")  # type: ignore[arg-type]
+    with pytest.raises(errors.InvalidArgumentError, match="deploying: 'results': a path is expected, not 5"):
+        mneme.deploy([swept, 5], tmp_path / "app.tuned")  # type: ignore[list-item]
+    with pytest.raises(errors.InvalidArgumentError, match="deploying: 'output': a path is expected, not None"):
+        mneme.deploy(swept, None)  # type: ignore[arg-type]
     with pytest.raises(errors.NotFoundError, match="has no results"):
         mneme.deploy(tmp_path, tmp_path / "app.tuned")
     with pytest.raises(errors.NotFoundError):
