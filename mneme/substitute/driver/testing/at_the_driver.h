@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "mneme/abi/driver_table.h"
 #include "mneme/base/file_system.h"
 #include "mneme/base/testing/temporary_folder.h"
 #include "mneme/runtime/device_code.h"
