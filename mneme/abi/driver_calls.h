@@ -128,16 +128,6 @@
   X(cuGraphConditionalHandleCreate)     \
   X(cuGraphAddNode)                     \
   X(cuGraphAddNode_v2)                  \
-  X(cuGraphAddKernelNode)               \
-  X(cuGraphAddKernelNode_v2)            \
-  X(cuGraphKernelNodeGetParams)         \
-  X(cuGraphKernelNodeGetParams_v2)      \
-  X(cuGraphKernelNodeSetParams)         \
-  X(cuGraphKernelNodeSetParams_v2)      \
-  X(cuGraphKernelNodeSetAttribute)      \
-  X(cuGraphKernelNodeCopyAttributes)    \
-  X(cuGraphNodeGetParams)               \
-  X(cuGraphNodeSetParams)               \
   X(cuGraphDestroy)                     \
   X(cuGraphDestroyNode)                 \
   X(cuGraphInstantiate)                 \
@@ -160,6 +150,20 @@
   X(cuGraphExecDestroy)                 \
   X(cuGraphLaunch)                      \
   X(cuGraphLaunch_ptsz)
+
+/* Kernels in the nodes of graphs that are not executable yet: deployed code stands before these, and the recorder does not, which
+ * reads a graph when it is made executable. */
+#define MNEME_DRIVER_NODE_CALLS(X)   \
+  X(cuGraphAddKernelNode)            \
+  X(cuGraphAddKernelNode_v2)         \
+  X(cuGraphKernelNodeGetParams)      \
+  X(cuGraphKernelNodeGetParams_v2)   \
+  X(cuGraphKernelNodeSetParams)      \
+  X(cuGraphKernelNodeSetParams_v2)   \
+  X(cuGraphKernelNodeSetAttribute)   \
+  X(cuGraphKernelNodeCopyAttributes) \
+  X(cuGraphNodeGetParams)            \
+  X(cuGraphNodeSetParams)
 
 /* Calls that write memory and are neither allocations nor launches. */
 #define MNEME_DRIVER_WRITE_CALLS(X)    \
@@ -262,9 +266,9 @@
   X(cuMemDiscardAndPrefetchBatchAsync) \
   X(cuMemDiscardAndPrefetchBatchAsync_ptsz)
 
-#define MNEME_DRIVER_CALLS(X)   \
-  MNEME_DRIVER_IMAGE_CALLS(X)   \
-  MNEME_DRIVER_CONTEXT_CALLS(X) \
-  MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_GRAPH_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
+#define MNEME_DRIVER_CALLS(X)                                                                                         \
+  MNEME_DRIVER_IMAGE_CALLS(X)                                                                                         \
+  MNEME_DRIVER_CONTEXT_CALLS(X) MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_GRAPH_CALLS(X) \
+      MNEME_DRIVER_NODE_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
 
 #endif

@@ -98,6 +98,7 @@ DriverFront& front();
 std::vector<driver::DriverHook> driver_launch_hooks();
 // Of nodes of kernels in graphs that the program builds itself; none where the driver lacks a function that they need.
 std::vector<driver::DriverHook> driver_graph_hooks();
+std::vector<driver::DriverHook> all_driver_graph_hooks();
 // They note that the program makes contexts of its own, and that primary ones end.
 std::vector<driver::DriverHook> driver_context_hooks();
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "mneme/substitute/driver/driver_front.h"
 #include "mneme/substitute/driver/testing/at_the_driver.h"
 
 namespace mneme::substitute {
@@ -21,6 +24,14 @@ class GraphsAtTheDriver : public AtTheDriver {
                        others.empty() ? "" : "; the others: ", others);
   }
 };
+
+TEST_F(GraphsAtTheDriver, EveryFunctionOfNodesIsHooked) {
+  std::set<int> hooked;
+  for (const driver::DriverHook& one : all_driver_graph_hooks()) EXPECT_TRUE(hooked.insert(one.slot).second) << one.slot;
+#define MNEME_LOOK(name) EXPECT_TRUE(hooked.contains(MNEME_DRIVER_CALL_##name)) << #name;
+  MNEME_DRIVER_NODE_CALLS(MNEME_LOOK)
+#undef MNEME_LOOK
+}
 
 TEST_F(GraphsAtTheDriver, CodeStandsInNodesThatAreMade) {
   EXPECT_EQ(run_graphs("make instantiate launch"), "  told: b=0\nlaunched: a=0 b=0\nat the end: a=0 b=0\n" + line(3, 3));

@@ -190,9 +190,12 @@ CUresult on_copy_attributes(CUgraphNode to, CUgraphNode from) {
   driver::hook(MNEME_DRIVER_CALL_##name, &handler<MNEME_DRIVER_CALL_##name __VA_OPT__(, ) __VA_ARGS__>)
 
 std::vector<driver::DriverHook> driver_graph_hooks() {
+  return driver_functions().find(front()) ? all_driver_graph_hooks() : std::vector<driver::DriverHook>();
+}
+
+std::vector<driver::DriverHook> all_driver_graph_hooks() {
   using V1 = CUDA_KERNEL_NODE_PARAMS_v1;
   using V2 = CUDA_KERNEL_NODE_PARAMS_v2;
-  if (!driver_functions().find(front())) return {};
   return {MNEME_NODE(cuGraphAddKernelNode, on_add, V1),
           MNEME_NODE(cuGraphAddKernelNode_v2, on_add, V2),
           MNEME_NODE(cuGraphKernelNodeSetParams, on_set, V1),
