@@ -266,9 +266,10 @@
   X(cuMemDiscardAndPrefetchBatchAsync) \
   X(cuMemDiscardAndPrefetchBatchAsync_ptsz)
 
-#define MNEME_DRIVER_CALLS(X)                                                                                         \
-  MNEME_DRIVER_IMAGE_CALLS(X)                                                                                         \
-  MNEME_DRIVER_CONTEXT_CALLS(X) MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_GRAPH_CALLS(X) \
-      MNEME_DRIVER_NODE_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
+#define MNEME_DRIVER_CALLS(X)   \
+  MNEME_DRIVER_IMAGE_CALLS(X)   \
+  MNEME_DRIVER_CONTEXT_CALLS(X) \
+  MNEME_DRIVER_MEMORY_CALLS(X)  \
+  MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_GRAPH_CALLS(X) MNEME_DRIVER_NODE_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
 
 #endif
