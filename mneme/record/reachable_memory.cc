@@ -107,18 +107,19 @@ Status ReachableMemory::reach_from(std::span<const CapturedGlobal> globals, Stre
 }
 
 Status ReachableMemory::follow(Stream& stream) {
-  for (;;) {
+  while (!std::ranges::all_of(pieces_, &Piece::reached)) {
     std::vector<MemoryRange> on_device, on_host;
     for (Piece& piece : pieces_) {
       if (!piece.reached || std::exchange(piece.followed, true)) continue;
       on_device.insert(on_device.end(), piece.on_device.begin(), piece.on_device.end());
       on_host.insert(on_host.end(), piece.host.begin(), piece.host.end());
     }
-    if (on_device.empty() && on_host.empty()) return {};
+    if (on_device.empty() && on_host.empty()) break;
     MNEME_TRY(stream.find_pointers(marks_, targets_, on_device));
     for (const MemoryRange& memory : on_host) mark_from_host(memory, targets_, marks_);
     take_marks();
   }
+  return {};
 }
 
 Bytes ReachableMemory::size() const {

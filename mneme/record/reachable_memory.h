@@ -35,8 +35,8 @@ class ReachableMemory {
   void reach_from_parameters(ByteSpan parameters);
   // Reaches what the contents of these variables point to, which the vendor reads; null: the stream does.
   Status reach_from(std::span<const CapturedGlobal> globals, Stream& stream, Vendor* vendor = nullptr);
-  // Reaches what the contents of reached memory point to, and so on. Reads all that is reached, device memory on the device. The
-  // device must be idle.
+  // Reaches what the contents of reached memory point to, and so on, until there is nothing new or everything is reached. Reads
+  // what is reached, device memory on the device. The device must be idle.
   Status follow(Stream& stream);
 
   // The size of what is reached.

@@ -168,12 +168,28 @@ TEST_F(ReachableMemoryTest, ALongChainOfLargeMemory) {
 }
 
 TEST_F(ReachableMemoryTest, WhatTheDeviceCannotDoIsAFailure) {
-  all.allocations = {at(0, 256)};
+  all.allocations = {at(0, 256), at(1 << 18, 256)};
   device.set_failures(
       [](std::string_view call) { return call == "find_pointers" ? error(Code::device_fault, "the device is lost") : Status(); });
   ReachableMemory reachable(all);
   reachable.reach_from_parameters(pointers({0}));
   EXPECT_EQ(reachable.follow(*stream).code(), Code::device_fault);
+}
+
+TEST_F(ReachableMemoryTest, WhereEverythingIsReachedNothingIsRead) {
+  unsigned reads = 0;
+  device.set_failures([&](std::string_view call) {
+    reads += call == "find_pointers";
+    return Status();
+  });
+  all.allocations = {at(0, 256), at(1 << 18, 256), at(1 << 19, 256)};
+  point(8, 1 << 18);
+  EXPECT_EQ(reached(pointers({0, 1 << 18, 1 << 19})).size(), 3u);
+  EXPECT_EQ(reads, 0u);
+  EXPECT_EQ(reached(pointers({0, 1 << 19})).size(), 3u);
+  EXPECT_EQ(reads, 1u) << "the third is found in the first";
+  EXPECT_EQ(reached(pointers({1 << 19})).size(), 1u);
+  EXPECT_EQ(reads, 2u) << "what is not reached might be, by what is";
 }
 
 }  // namespace

@@ -176,6 +176,7 @@ TEST_F(RecordedMemoryOfALaunch, ThatCannotBeFoundEndsRecording) {
   program.failures = [](std::string_view call) {
     return call == "find_pointers" ? error(Code::device_fault, "the device is lost") : Status();
   };
+  program.allocate<int>(16);  // is looked for
   int* data = launched(program, program.allocate<int>(16), 1);
   EXPECT_EQ(data[0], 1);
   EXPECT_EQ(program.report().failure.get(), "recording increment: the device is lost");

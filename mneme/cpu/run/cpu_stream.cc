@@ -144,9 +144,13 @@ Status CpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, By
 Status CpuStream::find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
                                      std::span<const MemoryRange> pieces) {
   MNEME_TRY(executor_.usable());
-  executor_.pool().for_each(pieces.size(), [&](uint64_t i) {
-    mark_host_pointers(marks, targets, {bytes_at(pieces[i].address), pieces[i].size.count});
-  });
+  // A part of a piece begins with a word of it, as kPiece is a number of words.
+  std::vector<MemoryRange> parts;
+  for (const MemoryRange& piece : pieces)
+    for (uint64_t begin = 0; begin < piece.size.count; begin += kPiece)
+      parts.push_back({piece.address + Bytes(begin), Bytes(std::min(kPiece, piece.size.count - begin))});
+  executor_.pool().for_each(
+      parts.size(), [&](uint64_t i) { mark_host_pointers(marks, targets, {bytes_at(parts[i].address), parts[i].size.count}); });
   return {};
 }
 
