@@ -12,6 +12,9 @@ solver_all    the same, every launch of 10 iterations
 slices_all    1 % of 2 GiB changes in each of 200 launches, every launch
 kernels       100 kernels of 1 MiB, the first launch of each
 large         conjugate gradients on 32 GiB, the first launch of each kernel
+
+"before_compression_gb" is what would be on the disk if pages were not compressed: the pages that were new to the database, and all
+files that are no packs of pages. Of `slices` it is told as a multiple of what the launches change, which the program knows.
 """
 import argparse
 import json
@@ -44,6 +47,14 @@ def run(command: list[str]) -> float:
     return seconds
 
 
+def changed_bytes(program: str, sizes: list[int]) -> int | None:
+    """How much memory the launches of a program change in all; None where that is not known."""
+    if program != "slices":
+        return None
+    mib, launches, slices = sizes
+    return (mib << 20) * launches // slices
+
+
 def disk_rate(folder: str) -> float:
     """GB/s at which a file of 2 GiB is written and synchronised."""
     block = os.urandom(1 << 24)
@@ -68,6 +79,9 @@ def recorded(prefix: pathlib.Path, program: list[str], arguments: list[str], dev
     result["seconds"] = seconds
     files = [path for path in database.rglob("*") if path.is_file()]
     result["disk_bytes"] = sum(path.stat().st_size for path in files)
+    if "new_page_bytes" in result:
+        packs = sum(path.stat().st_size for path in files if path.parent.name == "pages")
+        result["before_compression_bytes"] = result["new_page_bytes"] + result["disk_bytes"] - packs
     result["state_file_bytes"] = sum(path.stat().st_size for path in files if path.name.startswith("DeviceState"))
     shutil.rmtree(database)
     return result
@@ -100,6 +114,14 @@ def measure(name: str, options: argparse.Namespace, folder: str) -> dict:
             "disk_gb": round(last["disk_bytes"] / 1e9, 3),
             "state_files_gb": round(last["state_file_bytes"] / 1e9, 3),
         }
+        if "before_compression_bytes" in last:
+            changed = changed_bytes(program, sizes)
+            line[version] |= {
+                "changed_gb": round(changed / 1e9, 3) if changed else None,
+                "new_pages_gb": round(last["new_page_bytes"] / 1e9, 3),
+                "before_compression_gb": round(last["before_compression_bytes"] / 1e9, 3),
+                "before_compression_over_changed": round(last["before_compression_bytes"] / changed, 3) if changed else None,
+            }
         if "copied_bytes" in last:
             copying = statistics.median(result["copying_s"] for result in all_results)
             line[version] |= {

@@ -94,6 +94,9 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
     text += fmt::format("; {} that {} to be recorded {} lost", plural(lost, "launch"), lost == 1 ? "was" : "were",
                         lost == 1 ? "is" : "are");
   std::vector<std::string> lines{text};
+  if (instances != 0 && report.copied_bytes != 0)
+    lines.push_back(fmt::format("changed: {} of pages; contents of {} were new to the database", Bytes(report.copied_bytes),
+                                Bytes(report.new_page_bytes)));
   for (size_t i = 0; i < kNotRecordedReasons; ++i) {
     const RecordingReport::Reason& reason = report.not_recorded[i];
     const uint64_t launches = reason.launches;
@@ -131,6 +134,7 @@ json to_json(const RecordingReport& report, const RecordingOptions& options) {
           {"memory_bytes", report.state_bytes.load()},
           {"database_bytes", report.database_bytes.load()},
           {"copied_bytes", report.copied_bytes.load()},
+          {"new_page_bytes", report.new_page_bytes.load()},
           {"opening_s", seconds(report.opening)},
           {"capturing_s", seconds(report.capturing)},
           {"hashing_s", seconds(report.hashing)},

@@ -31,6 +31,11 @@ TEST_F(Summary, SaysWhatWhereAndHowLarge) {
   report_->state_bytes = 3 << 20;
   report_->database_bytes = 2048;
   EXPECT_EQ(text(), "recorded 3 launches of 1 kernel in /data/db (3.00 MiB of memory, 2.00 KiB on disk)");
+  report_->copied_bytes = 2 << 20;
+  report_->new_page_bytes = 1 << 20;
+  EXPECT_EQ(text(),
+            "recorded 3 launches of 1 kernel in /data/db (3.00 MiB of memory, 2.00 KiB on disk)\n"
+            "changed: 2.00 MiB of pages; contents of 1.00 MiB were new to the database");
 }
 
 TEST_F(Summary, ALaunchThatWasBeingStoredMayBeThereOrNot) {
@@ -53,6 +58,7 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   (*report_).count(NotRecorded::beyond_max, "axpy(int)");
   (*report_).count(NotRecorded::stream_capture, "dot(int)");
   report_->copied_bytes = 3000;
+  report_->new_page_bytes = 2048;
   report_->copying = 500'000'000;
   report_->hashing = 250'000'000;
   report_->waiting = 2'000'000'000;
@@ -65,13 +71,14 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   report_->failure.set("disk full");
   EXPECT_EQ(text(),
             "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches were the same as recorded ones\n"
+            "changed: 2.93 KiB of pages; contents of 2.00 KiB were new to the database\n"
             "not recorded: 1 launch: the kernel has as many recorded launches as --max allows [first: axpy(int)]\n"
             "not recorded: 1 launch: launched into a graph: what graphs launch is recorded at the driver of a GPU (--front "
             "driver) [first: dot(int)]\n"
             "recording ended early: disk full");
   const char* const told = R"json({
     "database": "/data/db", "processes": 1, "launches": 100, "allocations": 7, "loads": 3, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
-    "kernels": 1, "memory_bytes": 0, "database_bytes": 0, "copied_bytes": 3000, "copying_s": 0.5, "hashing_s": 0.25,
+    "kernels": 1, "memory_bytes": 0, "database_bytes": 0, "copied_bytes": 3000, "new_page_bytes": 2048, "copying_s": 0.5, "hashing_s": 0.25,
     "waiting_s": 2.0, "opening_s": 0.125, "capturing_s": 3.0, "pinning_s": 0.0625, "digesting_s": 1.0, "ending_s": 4.0, "committing_s": 5.0,
     "ended_early": "disk full", "not_recorded": [
       {"reason": "the kernel has as many recorded launches as --max allows", "launches": 1, "lost": false,

@@ -317,6 +317,8 @@ TEST(Record, OnlyChangedPagesAreReadAgain) {
   program.launch(program.increment, reinterpret_cast<int*>(data), 1);
   EXPECT_EQ(copies() - first, 2);
   EXPECT_EQ(program.instances().size(), 2u);
+  // Of many pages the contents are the same: the 2 makes of its page what the kernel had made of the first one.
+  EXPECT_EQ(program.report().new_page_bytes, 3 * kPageSize.count);
 }
 
 TEST(Record, PagesOfZerosAreNotCopied) {

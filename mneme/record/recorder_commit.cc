@@ -156,6 +156,7 @@ void Recorder::count_stored(Captured& captured, const Status& status) {
       if (!captured.kernel->counts->recorded.exchange(true)) ++report->new_kernels;
       report->state_bytes += instance.state_bytes.count;
       report->database_bytes += captured.publication->written().count;
+      report->new_page_bytes += captured.publication->new_content().count;
     }
   } else {
     count(failed_commit(captured, status), captured.kernel->display_name());

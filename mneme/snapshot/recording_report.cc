@@ -10,7 +10,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint64_t kMagic = 0x354f5045524d4e4d;  // "MNMREPO5"
+constexpr uint64_t kMagic = 0x364f5045524d4e4d;  // "MNMREPO6"
 
 RecordingReport* map_report(int descriptor) {
   void* memory = ::mmap(nullptr, sizeof(RecordingReport), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);

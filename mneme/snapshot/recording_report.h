@@ -121,6 +121,7 @@ struct RecordingReport {
   std::atomic<uint64_t> state_bytes;     // size of the memory before the launch, summed over the published instances
   std::atomic<uint64_t> database_bytes;  // bytes that were added to the database
   std::atomic<uint64_t> copied_bytes;    // changed pages that were copied from devices
+  std::atomic<uint64_t> new_page_bytes;  // pages that the database did not have, zeros and variables too, uncompressed
   // Nanoseconds for which the program waited: until devices were opened and the database was, and at its end; and for launches
   // that were recorded in all. Of the latter, for the device to find the pages that have changed, for memory to be pinned, for
   // changed pages to be copied, for their digests, and for memory, since others were not stored yet.

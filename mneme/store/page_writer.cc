@@ -187,6 +187,7 @@ Status PageWriter::append(ByteSpan stored, std::vector<PackedPage> pages) {
   for (PackedPage& page : pages) {
     page.offset = end_;
     end_ += page.stored;
+    content_ += page.size;
     pages_.push_back(page);
   }
   return {};

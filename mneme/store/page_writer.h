@@ -41,6 +41,8 @@ class PageWriter {
   void join_store();
 
   Bytes written() const;
+  // How many bytes the pages of the pack have before compression.
+  Bytes content() const { return Bytes(content_); }
   // How many bytes finish() will have written in all. To be called after settle().
   Bytes finished_size() const;
   // Adds the pages of the pack, with its name. To be called after end_pack().
@@ -88,7 +90,7 @@ class PageWriter {
   std::optional<Digest> name_;          // once the pack has its end
   std::vector<PackedPage> pages_;       // until it is part of the store
   uint64_t end_ = 0;
-  std::atomic<uint64_t> written_ = 0;
+  std::atomic<uint64_t> written_ = 0, content_ = 0;
 };
 
 }  // namespace mneme

@@ -78,6 +78,8 @@ class Publication {
   // else.
   virtual Status keep_pages() = 0;
 
+  // How many bytes of pages were new to the database so far, before they were compressed.
+  virtual Bytes new_content() const = 0;
   // How many bytes the database has grown by so far, and whether the limit is why put(), wait() or commit() failed.
   virtual Bytes written() const = 0;
   virtual bool over_limit() const = 0;
