@@ -13,11 +13,12 @@ set(library_rooms ${api_rooms} runtime cpu/run cpu/ptx cpu/lower cpu/lower/nvptx
 # e2e.exports finds.)
 set(without_llvm_sources
   compile/assembly_memory compile/backend compile/backends compile/code_comparison compile/compilation compile/compile_key
-  compile/compiled_code compile/compiler compile/device_options compile/object_cache compile/plugin_file compile/program_code
-  compile/translation_memory
-  compile/nvptx/compiler compile/nvptx/joined_ptx compile/nvptx/nvjitlink compile/nvptx/nvptx_compilation compile/nvptx/nvptxcompiler
-  compile/nvptx/program_code compile/nvptx/ptx_assembler compile/nvptx/tool_library
-  compile/amdgpu/options cpu/lower/instruction_count cpu/lower/linker cpu/lower/options cpu/ptx/ptx_asm_lexer cpu/ptx/ptx_asm_parse)
+  compile/compiled_code compile/compiler compile/deferred_compiler compile/device_options compile/object_cache compile/pass_name
+  compile/plugin_file compile/program_code compile/translation_memory
+  compile/nvptx/compiler compile/nvptx/identity compile/nvptx/joined_ptx compile/nvptx/nvjitlink compile/nvptx/nvptx_compilation compile/nvptx/nvptxcompiler
+  compile/nvptx/program_code compile/nvptx/ptx_assembler compile/nvptx/ptxas
+  compile/nvptx/tool_library
+  compile/amdgpu/identity compile/amdgpu/options cpu/lower/identity cpu/lower/instruction_count cpu/lower/linker cpu/lower/options cpu/ptx/ptx_asm_lexer cpu/ptx/ptx_asm_parse)
 
 set(objects)
 set(llvm_objects)

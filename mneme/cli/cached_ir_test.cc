@@ -306,7 +306,7 @@ class TakenOver : public CachedIrTest {
   Result<Translation> translate(const Configuration& configuration) {
     MNEME_ASSIGN(KernelCode code, KernelCode::load(*stored_, kernel_));
     MNEME_ASSIGN(const CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, code));
-    return compiler_->translate(code.module(), request.options);
+    return compiler_->translate(**code.module(), request.options);
   }
   std::string ptx(const Configuration& configuration) {
     const auto translation = translate(configuration);
@@ -367,7 +367,7 @@ TEST_F(TakenOver, NotesOfAccessesSayThatTheyCannotSeeInlineAssembly) {
   KernelCode code = KernelCode::load(*stored_, kernel_).value();
   CompileOptions options = compile_options({}, kernel_, plan_);
   options.tracking.ranges.push_back({testing_store::kMadeSpaceBase, Bytes(64), Bytes(0)});
-  const Status status = compiler_->translate(code.module(), options).status();
+  const Status status = compiler_->translate(**code.module(), options).status();
   EXPECT_EQ(status.code(), Code::unsupported);
   EXPECT_THAT(status.message(), HasSubstr("inline assembly accesses memory: 'mov.u32 $0, 0x0;"));
   const Result<PointerUse>& use = code.pointer_use();

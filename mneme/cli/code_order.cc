@@ -2,6 +2,7 @@
 
 #include "mneme/cli/guarded_end.h"
 #include "mneme/cli/supervise.h"
+#include "mneme/compile/compile_key.h"
 #include "mneme/ir/order_dependence.h"
 #include "mneme/process/guarded.h"
 #include "mneme/replay/json_text.h"
@@ -24,9 +25,18 @@ std::string look(ByteSpan bitcode, const std::string& name) {
   return json_text(found);
 }
 
-}  // namespace
+Digest key_of(ByteSpan bitcode) {
+  return Hasher().add(std::string_view("order dependences")).add(build_identity()).add(bitcode).finish();
+}
 
-Result<json> order_dependences_in(ByteSpan bitcode, const std::string& name) {
+std::optional<json> find(DiskCache& cache, const Digest& key) {
+  const auto entry = cache.read(key);
+  if (!entry) return std::nullopt;
+  json found = json_in(std::string(reinterpret_cast<const char*>(entry->data()), entry->size()));
+  return found.is_array() ? std::optional(std::move(found)) : std::nullopt;
+}
+
+Result<json> find_by_llvm(ByteSpan bitcode, const std::string& name) {
   constexpr GuardLimits kLimits{GuardLimits::Seconds(30), {}, {}, 4_GiB};
   MNEME_ASSIGN(GuardedEnd end, run_guarded(kLimits, [&] { return look(bitcode, name); }));
   if (end.how == GuardedEnd::How::interrupted) end_as(end.number);
@@ -34,6 +44,18 @@ Result<json> order_dependences_in(ByteSpan bitcode, const std::string& name) {
   json found = json_in(end.reply);
   if (found.is_array()) return found;
   return error(Code::corrupt, "{}", found.is_object() ? found.value("error", std::string()) : "what was found cannot be read");
+}
+
+}  // namespace
+
+Result<json> order_dependences_in(ByteSpan bitcode, const std::string& name, const std::shared_ptr<DiskCache>& cache) {
+  if (!cache) return find_by_llvm(bitcode, name);
+  const Digest key = key_of(bitcode);
+  if (auto known = find(*cache, key)) return std::move(*known);
+  MNEME_ASSIGN(json found, find_by_llvm(bitcode, name));
+  const std::string text = json_text(found);
+  cache->put(key, std::as_bytes(std::span(text)));
+  return found;
 }
 
 }  // namespace mneme::cli

@@ -130,7 +130,7 @@ class DiffCommand : public Command {
         });
     const bool untyped = std::any_of(found.differences.begin(), found.differences.end(),
                                      [](const RangeDifference& difference) { return !difference.range.type; });
-    if (untyped && recorded->session().recorded_code() == nullptr)
+    if (untyped && !recorded->session().has_ir())
       found.remark = "no IR: how the kernel accesses its memory is not known, and elements are bytes: --dtype says what they are";
     return found;
   }

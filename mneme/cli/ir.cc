@@ -90,9 +90,10 @@ class IrCommand : public Command {
     }
     MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel, recorded.instance, plan}, code));
     MNEME_ASSIGN(auto compiler, create_compiler(kernel));
-    if (stage_ == kInstructions) return disassembled(std::move(compiler), code.module(), request.options);
+    MNEME_ASSIGN(const ir::Module* module, code.module());
+    if (stage_ == kInstructions) return disassembled(std::move(compiler), *module, request.options);
     ActivityScope compiling(Activity::compiling);
-    return compiler->emit(code.module(), request.options, kStages.at(stage_));
+    return compiler->emit(*module, request.options, kStages.at(stage_));
   }
 
   // unsupported: the kernel was recorded without what the stage shows, or as-built names code without that.

@@ -7,6 +7,7 @@
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/code_order.h"
+#include "mneme/cli/options/cache_option.h"
 #include "mneme/cli/options/command.h"
 #include "mneme/cli/options/recorded_launch.h"
 #include "mneme/cli/output.h"
@@ -29,6 +30,7 @@ class ShowCommand : public Command {
   void add_options(CLI::App& app) override {
     recorded_.declare(app);
     app.add_flag("--json", json_, "one JSON object instead of text");
+    cache_option_.declare(app);
     app.add_flag("--check", check_, "read everything that belongs to it and verify the checksums");
   }
 
@@ -58,7 +60,9 @@ class ShowCommand : public Command {
     auto ir = database.load_ir(kernel.static_hash);
     note(ir.status());
     if (!ir.ok()) return;
-    auto order = order_dependences_in(*ir, ir_file_name(kernel.static_hash));
+    auto cache = cache_option_.open();
+    note(cache.status());
+    auto order = order_dependences_in(*ir, ir_file_name(kernel.static_hash), cache.ok() ? *cache : nullptr);
     note(order.status());
     if (order.ok()) order_ = std::move(*order);
   }
@@ -184,6 +188,7 @@ class ShowCommand : public Command {
 
   RecordedOption recorded_{RecordedOption::Launches::all};
   bool json_ = false, check_ = false;
+  CacheOption cache_option_;
   nlohmann::json order_;  // null: not known
   std::vector<Status> damaged_;
   std::set<Digest> pages_;  // of all instances

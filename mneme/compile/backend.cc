@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mneme/base/stack_limit.h"
+#include "mneme/compile/deferred_compiler.h"
 
 namespace mneme {
 
@@ -40,6 +41,13 @@ Result<std::unique_ptr<Compiler>> Compiler::create(DeviceKind kind, const std::s
   MNEME_TRY(provide_stack());
   if (const CompilerBackend* backend = find_compiler_backend(kind)) return backend->create(architecture);
   return error(Code::unsupported, "there is no compiler for device '{}' in this build", to_string(kind));
+}
+
+Result<std::unique_ptr<Compiler>> Compiler::create_when_asked(DeviceKind kind, const std::string& architecture) {
+  const CompilerBackend* backend = find_compiler_backend(kind);
+  if (!backend) return create(kind, architecture);
+  MNEME_ASSIGN(std::string identity, backend->identity(architecture));
+  return defer_compiler(std::move(identity), [kind, architecture] { return create(kind, architecture); });
 }
 
 }  // namespace mneme

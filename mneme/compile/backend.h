@@ -26,6 +26,9 @@ struct CompilerBackend {
   std::string (*architecture)(const std::string& recorded) = nullptr;
   // Makes a compiler for an architecture; no device is needed.
   Result<std::unique_ptr<Compiler>> (*create)(const std::string& architecture) = nullptr;
+  // Compiler::identity() of what create() makes, without LLVM (object_cache.h). It fails as create() does where there is no
+  // assembler.
+  Result<std::string> (*identity)(const std::string& architecture) = nullptr;
   // Refuses options that no device of the kind can use: unsupported, naming the knob.
   Status (*check_options)(const CompileOptions& options) = nullptr;
   // Whether a device of `architecture` runs code for `target`.

@@ -1,12 +1,15 @@
 // The table of compilers: a kind of device that code can be compiled for joins here by one row.
 #include "mneme/compile/amdgpu/architecture.h"
 #include "mneme/compile/amdgpu/compiler.h"
+#include "mneme/compile/amdgpu/identity.h"
 #include "mneme/compile/backend.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
 #include "mneme/compile/nvptx/cubin_comparison.h"
+#include "mneme/compile/nvptx/identity.h"
 #include "mneme/compile/nvptx/program_code.h"
 #include "mneme/cpu/lower/compiler.h"
+#include "mneme/cpu/lower/identity.h"
 #include "mneme/cpu/lower/options.h"
 
 namespace mneme {
@@ -17,6 +20,7 @@ constexpr CompilerBackend kCompilerBackends[] = {
      .architecture_prefix = "sm_",
      .architecture = [](const std::string& recorded) { return recorded; },
      .create = nvptx::create_compiler,
+     .identity = nvptx::compiler_identity,
      .check_options = nvptx::check_options,
      .runs_on = nvptx::runs_on,
      .take_program_code = nvptx::take_program_code,
@@ -26,12 +30,14 @@ constexpr CompilerBackend kCompilerBackends[] = {
      .architecture_prefix = "gfx",
      .architecture = [](const std::string& recorded) { return recorded; },
      .create = amdgpu::create_compiler,
+     .identity = amdgpu::compiler_identity,
      .check_options = amdgpu::check_options,
      .runs_on = amdgpu::runs_on},
     {.kind = DeviceKind::cpu,
      .architecture_prefix = cpu::kArchitecture,
      .architecture = [](const std::string&) { return std::string(cpu::kArchitecture); },
      .create = cpu::create_compiler,
+     .identity = cpu::compiler_identity,
      .check_options = cpu::check_options,
      .runs_on = [](std::string_view, std::string_view) { return true; }},  // check_options() takes no other target
 };

@@ -9,6 +9,8 @@ Result<CompiledCode> Compiler::compile(const ir::Module& module, const CompileOp
   return assemble(translation);
 }
 
+std::optional<CompiledCode> Compiler::find(const Digest&, const CompileOptions&) { return std::nullopt; }
+
 std::vector<Result<CompiledCode>> Compiler::assemble_all(std::span<const Translation> translations) {
   std::vector<Result<CompiledCode>> all;
   for (const Translation& translation : translations) all.push_back(assemble(translation));

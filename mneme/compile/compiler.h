@@ -134,9 +134,16 @@ class Compiler {
   // Makes a compiler for a kind of device and an architecture; no device is needed. unsupported: there is none for the kind, or
   // LLVM does not know the architecture. unavailable: the PTX assembler that MNEME_PTX_ASSEMBLER names is not there.
   static Result<std::unique_ptr<Compiler>> create(DeviceKind kind, const std::string& architecture);
+  // The same, but the compiler is made when it is first asked for something besides find() and identity(), so that LLVM is not
+  // loaded where a cache has all the code. What create() would fail with, that call then fails with; here: unsupported, there is
+  // no compiler for the kind; unavailable, invalid_argument: as find_assembler().
+  static Result<std::unique_ptr<Compiler>> create_when_asked(DeviceKind kind, const std::string& architecture);
 
   // translate(), then assemble(); a compiler with a cache may leave out either.
   virtual Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options);
+  // What compile() would give of a module with this digest (ir::Module::digest()), where a cache has it; nothing where none has.
+  // The module need not be parsed for it, since what is in the cache was made of the same bytes.
+  virtual std::optional<CompiledCode> find(const Digest& module, const CompileOptions& options);
   virtual Result<Translation> translate(const ir::Module& module, const CompileOptions& options) = 0;
   virtual Result<CompiledCode> assemble(const Translation& translation) = 0;
   // What assemble() makes of each. A compiler may know how to do several in less time; they then share it, in their "assemble".

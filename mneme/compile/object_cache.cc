@@ -18,8 +18,8 @@ class CachingCompiler final : public Compiler {
 
   Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
     Stages stages;
-    const Digest compilation = compilation_key(module, options);
-    auto known = stages.time("cache", [&] { return find(compilation); });
+    const Digest compilation = compilation_key(module.digest(), options);
+    auto known = stages.time("cache", [&] { return read_compilation(compilation); });
     if (known) return taken(std::move(*known), CacheUse::hit, stages.take());
 
     MNEME_ASSIGN(Translation translation, inner_->translate(module, options));
@@ -38,6 +38,13 @@ class CachingCompiler final : public Compiler {
     cache_->put(object, encode(code));
     cache_->put(compilation, bytes_of(object));
     return code;
+  }
+
+  std::optional<CompiledCode> find(const Digest& module, const CompileOptions& options) override {
+    Stages stages;
+    auto known = stages.time("cache", [&] { return read_compilation(compilation_key(module, options)); });
+    if (known) return taken(std::move(*known), CacheUse::hit, stages.take());
+    return std::nullopt;
   }
 
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
@@ -62,9 +69,9 @@ class CachingCompiler final : public Compiler {
  private:
   static ByteSpan bytes_of(const Digest& digest) { return std::as_bytes(std::span(digest.bytes)); }
 
-  Digest compilation_key(const ir::Module& module, const CompileOptions& options) const {
+  Digest compilation_key(const Digest& module, const CompileOptions& options) const {
     Hasher hasher;
-    hasher.add(std::string_view("compilation")).add(std::string_view(identity_)).add(bytes_of(module.digest()));
+    hasher.add(std::string_view("compilation")).add(std::string_view(identity_)).add(bytes_of(module));
     add_to(hasher, options);
     return hasher.finish();
   }
@@ -72,7 +79,7 @@ class CachingCompiler final : public Compiler {
     return Hasher().add(std::string_view("object")).add(std::string_view(identity_)).add(bytes_of(translation)).finish();
   }
 
-  std::optional<CompiledCode> find(const Digest& compilation) {
+  std::optional<CompiledCode> read_compilation(const Digest& compilation) {
     auto entry = cache_->read(compilation);
     Digest object;
     if (!entry || entry->size() != object.bytes.size()) return std::nullopt;

@@ -14,8 +14,9 @@
 
 namespace mneme {
 
-// A compiler whose compile() and assemble() look into `cache` first, and keep there what `inner` makes. CompiledCode::cache says
-// what was found. It never fails where `inner` would not. translate(), emit() and disassemble() are those of `inner`.
+// A compiler whose find(), compile() and assemble() look into `cache` first, and keep there what `inner` makes.
+// CompiledCode::cache says what was found. It never fails where `inner` would not. translate(), emit() and disassemble() are
+// those of `inner`.
 std::unique_ptr<Compiler> create_caching_compiler(std::unique_ptr<Compiler> inner, std::shared_ptr<DiskCache> cache);
 
 }  // namespace mneme

@@ -102,6 +102,30 @@ TEST_F(ObjectCacheTest, TheSecondIdenticalCompilationMakesNothing) {
   EXPECT_EQ(second.facts, first.facts);
 }
 
+TEST_F(ObjectCacheTest, ACompilationIsFoundByTheDigestOfItsModule) {
+  const std::string ir = "define void @k() { ret void }";
+  const Digest digest = digest_of(std::as_bytes(std::span(ir)));
+  auto cache = std::make_shared<DiskCache>(CachePlace{folder_, 1_MiB}, *files_);
+  auto compiler = create_caching_compiler(std::make_unique<CountingCompiler>(counts_), cache);
+  EXPECT_FALSE(compiler->find(digest, {.passes = "a"}).has_value());
+  const CompiledCode first = compile({.passes = "a"}, ir);
+
+  const auto found = compiler->find(digest, {.passes = "a"});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->cache, CacheUse::hit);
+  EXPECT_THAT(stages(*found), ElementsAre("cache"));
+  EXPECT_EQ(encode(*found), encode(first));
+  EXPECT_FALSE(compiler->find(digest, {.passes = "b"}).has_value());
+  EXPECT_FALSE(compiler->find(Digest(), {.passes = "a"}).has_value());
+  EXPECT_EQ(counts_.translated, 1);
+
+  // What is damaged is not there, and neither is it for who looks next.
+  for (const Path& entry : entries()) std::filesystem::resize_file(entry, 10);
+  EXPECT_FALSE(compiler->find(digest, {.passes = "a"}).has_value());
+  EXPECT_EQ(compile({.passes = "a"}, ir).cache, CacheUse::miss);
+  EXPECT_FALSE(CountingCompiler(counts_).find(digest, {.passes = "a"}).has_value()) << "a compiler without a cache";
+}
+
 TEST_F(ObjectCacheTest, WhatEndsInTheSameCodeIsAssembledOnce) {
   compile({.passes = "a"});
   const CompiledCode same = compile({.passes = "a,b"});

@@ -15,6 +15,7 @@
 
 #include "mneme/base/suggestion.h"
 #include "mneme/compile/fatal_error.h"
+#include "mneme/compile/pass_name.h"
 #include "mneme/compile/target_features.h"
 #include "mneme/ir/diagnostics.h"
 
@@ -23,17 +24,6 @@ namespace {
 
 constexpr llvm::StringRef kInstCombine = "instcombine";
 constexpr llvm::StringRef kNoVerify = "no-verify-fixpoint";
-
-bool ends_name(char c) { return !llvm::isAlnum(c) && c != '-' && c != '_'; }
-
-// Where `name` stands as a whole name in the pipeline, from `from` on; npos: nowhere.
-size_t find_name(llvm::StringRef pipeline, llvm::StringRef name, size_t from = 0) {
-  for (size_t at = pipeline.find(name, from); at != llvm::StringRef::npos; at = pipeline.find(name, at + 1)) {
-    const size_t after = at + name.size();
-    if ((at == 0 || ends_name(pipeline[at - 1])) && (after == pipeline.size() || ends_name(pipeline[after]))) return at;
-  }
-  return llvm::StringRef::npos;
-}
 
 // What is often written for a pipeline of clang's levels.
 std::string advice_on(llvm::StringRef pipeline) {
@@ -119,7 +109,7 @@ std::string suggestion(llvm::StringRef words, llvm::PassBuilder& builder) {
 // "instcombine" → "instcombine<no-verify-fixpoint>", unless its options already say.
 std::string without_fixpoint_verification(llvm::StringRef pipeline) {
   std::string result;
-  for (size_t at; (at = find_name(pipeline, kInstCombine)) != llvm::StringRef::npos;) {
+  for (size_t at; (at = find_pass_name(pipeline, kInstCombine)) != llvm::StringRef::npos;) {
     result += pipeline.take_front(at + kInstCombine.size());
     pipeline = pipeline.drop_front(at + kInstCombine.size());
     if (!pipeline.starts_with("<")) {
@@ -172,15 +162,7 @@ Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const st
   return run_pipeline(module, &machine, pipeline, plugins, add_as_built, [] { return true; });
 }
 
-std::string replace_as_built(std::string passes, std::string_view with) {
-  for (size_t at = find_name(passes, kAsBuilt); at != llvm::StringRef::npos; at = find_name(passes, kAsBuilt, at + with.size()))
-    passes.replace(at, std::string_view(kAsBuilt).size(), with);
-  return passes;
-}
-
 std::string as_opt_takes_it(const std::string& pipeline) { return without_fixpoint_verification(pipeline); }
-
-bool names_as_built(std::string_view passes) { return find_name(passes, kAsBuilt) != llvm::StringRef::npos; }
 
 AssemblerOptions assembler_options(const CompileOptions& options) {
   AssemblerOptions assembler = options.assembler;

@@ -118,8 +118,8 @@ class InstanceDeployment {
 
   // IR that cannot be looked through says nothing of blocks.
   BlockUse block_use() const {
-    const ir::Module* code = session_.recorded_code();
-    const auto ignored = code ? ir::ignores_blocks(*code, session_.kernel().name) : Result<bool>(false);
+    const auto code = session_.code_of({});
+    const auto ignored = code.ok() ? ir::ignores_blocks(**code, session_.kernel().name) : Result<bool>(false);
     return ignored.ok() && *ignored ? BlockUse::none : BlockUse::unknown;
   }
 
@@ -143,7 +143,11 @@ class InstanceDeployment {
     MNEME_ASSIGN(const auto tolerated,
                  resolve_tolerances(found_.configuration.tolerance, kernel, session_.instance(), session_.plan()));
     tuned.tolerances = tolerances_of(tolerated, kernel, session_.instance(), session_.plan(), made.variables);
-    tuned.repeatable = repeatable(session_.recorded_code(), made.code.image.bytes, session_.plan().textures);
+    const ir::Module* code = nullptr;
+    if (session_.has_ir()) {
+      MNEME_ASSIGN(code, session_.code_of({}));
+    }
+    tuned.repeatable = repeatable(code, made.code.image.bytes, session_.plan().textures);
     tuned.evidence = evidence_;
     add_conditions(made.specialisation, kernel, session_.instance(), session_.plan(), tuned);
     return tuned;

@@ -56,7 +56,8 @@ class RecordedCompileWork final : public CompileWork {
       const Digest key = hasher.finish();
       auto same = std::find(asked.begin(), asked.end(), key);
       if (same == asked.end()) {
-        MNEME_ASSIGN(Translation translation, translated_.translate(source->module(), request.options, *compiler_));
+        MNEME_ASSIGN(const ir::Module* module, source->module());
+        MNEME_ASSIGN(Translation translation, translated_.translate(*module, request.options, *compiler_));
         translations_.push_back(std::move(translation));
         same = asked.insert(asked.end(), key);
       }
@@ -111,7 +112,8 @@ class RecordedCompileWork final : public CompileWork {
     if (const ProgramCode* code = recorded_.code.program(configuration))
       return check_block(*code, recorded_.kernel, shape, kind_);
     if (!configuration.ir.path.empty()) return {};
-    return check_block(recorded_.code.sources()->recorded().module(), recorded_.kernel, shape);
+    MNEME_ASSIGN(const std::optional<Dim3> required, recorded_.code.sources()->recorded().required_block());
+    return check_block(required, recorded_.kernel, shape);
   }
 
   // Instances differ in nothing but with what the program had the code assembled.

@@ -16,6 +16,8 @@ Result<std::unique_ptr<RecordedKernel>> RecordedKernel::load(const PoolSetup& se
     launches.push_back({std::move(recorded.instance), std::move(plan), weight});
   }
   MNEME_ASSIGN(RecordedCode code, RecordedCode::load(database, kernel));
+  // Once, and not in each process that this one forks.
+  if (KernelSources* sources = code.sources()) MNEME_TRY(sources->recorded().module().status());
   return std::unique_ptr<RecordedKernel>(
       new RecordedKernel{std::move(database), std::move(kernel), std::move(launches), std::move(code)});
 }

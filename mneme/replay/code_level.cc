@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/device/backend.h"
-#include "mneme/ir/kernel_launch.h"
 
 namespace mneme {
 namespace {
@@ -30,13 +29,6 @@ bool is_set(const Json& configuration, const std::string& path) {
   std::string pointer = "/" + path;
   std::replace(pointer.begin(), pointer.end(), '.', '/');
   return configuration.contains(Json::json_pointer(pointer));
-}
-
-Status check_block(const std::optional<Dim3>& required, const KernelRecord& kernel, const LaunchShape& shape) {
-  if (!required || *required == shape.block) return {};
-  return error(Code::invalid_argument,
-               "block is {}: {}, which can be launched with blocks of {} alone (.reqntid); leave the block as recorded",
-               shape.block, recorded_as(kernel), *required);
 }
 
 }  // namespace
@@ -102,8 +94,11 @@ Status check_block(const ProgramCode& code, const KernelRecord& kernel, const La
   return check_block(required_block(code, kind), kernel, shape);
 }
 
-Status check_block(const ir::Module& code, const KernelRecord& kernel, const LaunchShape& shape) {
-  return check_block(ir::required_block(code, kernel.name), kernel, shape);
+Status check_block(const std::optional<Dim3>& required, const KernelRecord& kernel, const LaunchShape& shape) {
+  if (!required || *required == shape.block) return {};
+  return error(Code::invalid_argument,
+               "block is {}: {}, which can be launched with blocks of {} alone (.reqntid); leave the block as recorded",
+               shape.block, recorded_as(kernel), *required);
 }
 
 Status no_ir(const KernelRecord& kernel, std::string_view what) {

@@ -4,12 +4,12 @@
 // allows. Whatever else a configuration asks for is refused by its name: nothing that was asked for is ever left out in silence.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "mneme/base/status.h"
 #include "mneme/compile/program_code.h"
 #include "mneme/device/device.h"
-#include "mneme/ir/module.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/snapshot/snapshot.h"
 
@@ -44,8 +44,8 @@ Status check_device(const KernelRecord& kernel, DeviceKind kind);
 // invalid_argument: the code can be launched with one block alone (required_block()), and `shape` has another.
 Status check_block(const ProgramCode& code, const KernelRecord& kernel, const LaunchShape& shape, DeviceKind kind);
 
-// The same of IR, as ir::required_block() reads it.
-Status check_block(const ir::Module& code, const KernelRecord& kernel, const LaunchShape& shape);
+// The same of code that requires `required`, if it requires a block (KernelCode::required_block()).
+Status check_block(const std::optional<Dim3>& required, const KernelRecord& kernel, const LaunchShape& shape);
 
 // Why what needs IR was not done: "no IR: <what>".
 Status no_ir(const KernelRecord& kernel, std::string_view what);

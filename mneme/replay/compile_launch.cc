@@ -41,7 +41,9 @@ Result<CompiledCode> compile_launch(RecordedCode& code, const RecordedLaunch& la
   MNEME_ASSIGN(KernelCode * source, code.sources()->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, launch, *source));
   if (!configuration.specialise.empty()) result.specialised = report_of(request.specialised);
-  return compiler.compile(source->module(), request.options);
+  if (auto known = compiler.find(source->digest(), request.options)) return std::move(*known);
+  MNEME_ASSIGN(const ir::Module* module, source->module());
+  return compiler.compile(*module, request.options);
 }
 
 Status check_launch_code(const RecordedCode& code, const KernelRecord& kernel, const Configuration& configuration,
@@ -73,11 +75,14 @@ Result<std::unique_ptr<CompileOnly>> CompileOnly::prepare(const Database& databa
   work->instance_ = std::move(recorded.instance);
   work->plan_ = std::move(plan);
   work->made_for_ = std::move(made_for);
-  MNEME_ASSIGN(work->compiler_, Compiler::create(work->made_for_.kind, work->made_for_.architecture));
+  // One that somebody has named may be none.
+  const auto create = architecture.empty() ? Compiler::create_when_asked : Compiler::create;
+  MNEME_ASSIGN(work->compiler_, create(work->made_for_.kind, work->made_for_.architecture));
   return work;
 }
 
 void CompileOnly::use_cache(std::shared_ptr<DiskCache> cache) {
+  code_.use_cache(cache);
   compiler_ = create_caching_compiler(std::move(compiler_), std::move(cache));
 }
 

@@ -1,6 +1,5 @@
 #include "mneme/replay/compile_request.h"
 
-#include "mneme/base/activity.h"
 #include "mneme/replay/code_level.h"
 
 namespace mneme {
@@ -24,7 +23,8 @@ CompileOptions compile_options(const Configuration& configuration, const KernelR
 Result<CompileRequest> compile_request(const Configuration& configuration, const RecordedLaunch& launch, KernelCode& code) {
   CompileRequest request;
   MNEME_ASSIGN(request.shape, configuration.launch_shape(launch.instance));
-  MNEME_TRY(check_block(code.module(), launch.kernel, request.shape));
+  MNEME_ASSIGN(const std::optional<Dim3> required, code.required_block());
+  MNEME_TRY(check_block(required, launch.kernel, request.shape));
   request.options = compile_options(configuration, launch.kernel, launch.plan);
   const LaunchFacts facts{launch.kernel, launch.instance, launch.plan, request.shape};
   const SpecialiseOptions& asked = configuration.specialise;
@@ -35,9 +35,8 @@ Result<CompileRequest> compile_request(const Configuration& configuration, const
 }
 
 Result<ir::Module> load_module(const Database& database, const KernelRecord& kernel) {
-  MNEME_ASSIGN(auto bitcode, database.load_ir(kernel.static_hash));
-  ActivityScope compiling(Activity::compiling);  // a damaged module can crash LLVM too
-  return ir::Module::parse(bitcode, "the recorded IR of " + kernel.demangled);
+  MNEME_ASSIGN(const ByteVector bitcode, database.load_ir(kernel.static_hash));
+  return parse_recorded(bitcode, kernel.demangled);
 }
 
 }  // namespace mneme

@@ -90,7 +90,7 @@ class Difference : public testing::Test {
   }
 
   std::vector<TypedRange> ranges(const std::vector<BufferType>& types = {}) {
-    auto accesses = ir::access_types(*session_->recorded_code(), "count");
+    auto accesses = ir::access_types(**session_->code_of({}), "count");
     EXPECT_TRUE(accesses.ok()) << accesses.status().to_string();
     auto result = typed_ranges_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, types);
     EXPECT_TRUE(result.ok()) << result.status().to_string();
@@ -283,7 +283,7 @@ class Races : public testing::Test {
     auto session = database_.prepare(made, *device_);
     EXPECT_TRUE(session.ok()) << session.status().to_string();
     session_ = std::move(*session);
-    auto accesses = ir::access_types(*session_->recorded_code(), "count");
+    auto accesses = ir::access_types(**session_->code_of({}), "count");
     auto ranges = typed_ranges_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, {});
     return observe_behaviour(*session_, {}, runs, *ranges, seed);
   }
@@ -407,7 +407,7 @@ TEST_F(Races, AreThoseOfTheConfiguration) {
   ASSERT_TRUE(FileSystem::posix().write_atomically(configuration.ir.path, std::as_bytes(std::span(other))).ok());
   configuration.grid.x = 20;
   configuration.block.x = 30;
-  auto accesses = ir::access_types(*session_->recorded_code(), "count");
+  auto accesses = ir::access_types(**session_->code_of({}), "count");
   auto ranges = typed_ranges_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, {});
   Behaviour behaviour = observe_behaviour(*session_, configuration, 1, *ranges, 7);
   ASSERT_EQ(behaviour.races.not_looked, "");

@@ -169,12 +169,12 @@ TEST_P(HipSession, PagesThatItDoesNotTouchAreFound) {
 }
 
 TEST_P(HipSession, RacesAreFoundAndThatThereIsNone) {
-  const auto observed = [&](const Session& session, Behaviour& behaviour) {
-    auto accesses = ir::access_types(*session.recorded_code(), "scale");
+  const auto observed = [&](Session& session, Behaviour& behaviour) {
+    auto accesses = ir::access_types(**session.code_of({}), "scale");
     ASSERT_TRUE(accesses.ok()) << accesses.status().to_string();
     EXPECT_EQ(accesses->parameters[1], ElementType::f32);
     auto ranges = typed_ranges_of(session.kernel(), session.instance(), session.plan(), {}, *accesses, {});
-    behaviour = observe_behaviour(const_cast<Session&>(session), {}, 3, *ranges, 1);
+    behaviour = observe_behaviour(session, {}, 3, *ranges, 1);
   };
   Behaviour behaviour;
   observed(*prepared(), behaviour);

@@ -26,6 +26,10 @@ class RecordedCode {
   // The IR; null where the kernel has none.
   KernelSources* sources() { return sources_ ? &*sources_ : nullptr; }
   const KernelSources* sources() const { return sources_ ? &*sources_ : nullptr; }
+  // KernelSources::use_cache(), where the kernel has IR.
+  void use_cache(const std::shared_ptr<DiskCache>& cache) {
+    if (sources_) sources_->use_cache(cache);
+  }
   // The program's own code, where that is what the configuration runs (names_program_code()); else null.
   const ProgramCode* program(const Configuration& configuration) const {
     return program_ && (!sources_ || configuration.passes == kAsBuilt) ? &*program_ : nullptr;

@@ -76,7 +76,7 @@ class RunsTest : public testing::Test {
     auto compiler = Compiler::create(DeviceKind::cpu, "x86-64-v3");
     ASSERT_TRUE(compiler.ok()) << compiler.status().to_string();
     auto code =
-        (*compiler)->compile(*session_->recorded_code(), compile_options(configuration_, session_->kernel(), session_->plan()));
+        (*compiler)->compile(**session_->code_of({}), compile_options(configuration_, session_->kernel(), session_->plan()));
     ASSERT_TRUE(code.ok()) << code.status().to_string();
     code_ = std::move(*code);
   }

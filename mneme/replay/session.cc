@@ -122,7 +122,10 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
 
 Result<CompiledCode> Session::compile(const CompileOptions& options) {
   ActivityScope compiling(Activity::compiling);
-  return compiler_->compile(*recorded_code(), options);
+  KernelCode& recorded = code_->sources()->recorded();
+  if (auto known = compiler_->find(recorded.digest(), options)) return std::move(*known);
+  MNEME_ASSIGN(const ir::Module* module, recorded.module());
+  return compiler_->compile(*module, options);
 }
 
 Result<CompiledCode> Session::compile(const Configuration& configuration, ReplayResult& result) {
@@ -142,6 +145,7 @@ Result<Session::Loaded> Session::recorded_launch() {
 }
 
 void Session::use_cache(std::shared_ptr<DiskCache> cache) {
+  code_->use_cache(cache);
   compiler_ = create_caching_compiler(std::move(compiler_), cache);
   cache_ = std::move(cache);
 }

@@ -143,11 +143,11 @@ class Session {
   Device& device() { return device_; }
   Stream& stream() { return *stream_; }
 
-  // The IR that a configuration compiles: recorded_code(), or that of its file. It lives as long as the session. Failures: those
-  // of KernelSources::find(); unsupported: the kernel was recorded without IR.
+  // The IR that a configuration compiles: the recorded one, or that of its file. It lives as long as the session. Failures: those
+  // of KernelSources::find() and KernelCode::module(); unsupported: the kernel was recorded without IR.
   Result<const ir::Module*> code_of(const Configuration& configuration);
-  // The recorded IR; null where the kernel was recorded without.
-  const ir::Module* recorded_code() const { return code_->sources() ? &code_->sources()->recorded().module() : nullptr; }
+  // Whether the kernel was recorded with IR.
+  bool has_ir() const { return code_->sources() != nullptr; }
   const MemoryPlan& plan() const { return plan_; }
   const KernelRecord& kernel() const { return kernel_; }
   const InstanceRecord& instance() const { return instance_; }

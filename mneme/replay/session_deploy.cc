@@ -52,7 +52,8 @@ Result<ProgramCompilation> Session::compile_for_program(const Configuration& con
     MNEME_ASSIGN(made.variables, table_of(kernel_));
     made.specialisation = request.specialised.values;
     request.options.variable_table = made.variables;
-    MNEME_ASSIGN(made.code, compiler_->compile(source->module(), request.options));
+    MNEME_ASSIGN(const ir::Module* module, source->module());
+    MNEME_ASSIGN(made.code, compiler_->compile(*module, request.options));
     MNEME_TRY(check_state(made.code, made.variables));
   }
   if (made.code.assembler == kDriverAssembler)

@@ -11,16 +11,17 @@ Result<RunMemory> Session::observe(const Loaded& loaded) { return memory_->obser
 
 Result<const ir::Module*> Session::code_of(const Configuration& configuration) {
   if (code_->sources() == nullptr) return no_ir(kernel_, "and what depends on the order of threads is not known");
-  MNEME_ASSIGN(const KernelCode* code, code_->sources()->find(configuration.ir));
-  return &code->module();
+  MNEME_ASSIGN(KernelCode * code, code_->sources()->find(configuration.ir));
+  return code->module();
 }
 
 Status Session::explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
-  if (recorded_code() == nullptr) return {};
-  for (const ir::OrderDependence& dependence : ir::find_order_use(*recorded_code()).dependences)
+  if (!has_ir()) return {};
+  MNEME_ASSIGN(const ir::Module* code, code_of({}));
+  for (const ir::OrderDependence& dependence : ir::find_order_use(*code).dependences)
     result.order_dependences.push_back(describe(dependence));
   if (!masked_) return {};
-  MNEME_ASSIGN(const ir::AccessTypes accesses, ir::access_types(*recorded_code(), kernel_.name));
+  MNEME_ASSIGN(const ir::AccessTypes accesses, ir::access_types(*code, kernel_.name));
   MNEME_ASSIGN(const std::vector<TypedRange> ranges, typed_ranges_of(kernel_, instance_, plan_, tolerated, accesses, {}));
   MNEME_ASSIGN(const RunMemory memory, observe(loaded));
   MNEME_ASSIGN(const std::vector<RangeDifference> differences, find_differences(memory, ranges));

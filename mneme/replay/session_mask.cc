@@ -77,7 +77,7 @@ Digest Session::mask_key() const {
   hasher.add(static_cast<uint64_t>(device.kind)).add(device.name).add(device.architecture);
   add(kernel_.static_hash);
   add(instance_.dynamic_hash);
-  if (recorded_code() != nullptr) add(recorded_code()->digest());
+  if (has_ir()) add(code_->sources()->recorded().digest());
   if (const ProgramCode* program = code_->program({})) {
     add(digest_of(program->machine_code));
     hasher.add(program->assembly);

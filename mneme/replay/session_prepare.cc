@@ -59,7 +59,7 @@ Status Session::load(RecordedInstance recorded) {
   map_spans(plan_, device_.properties().allocation_granularity);
   MNEME_ASSIGN(code_, RecordedCode::load(database_, kernel_));
   if (code_->sources() == nullptr) why_no_mask_ = no_ir(kernel_, "and which bytes it only writes is not known");
-  MNEME_ASSIGN(compiler_, Compiler::create(device_.properties().kind, device_.properties().architecture));
+  MNEME_ASSIGN(compiler_, Compiler::create_when_asked(device_.properties().kind, device_.properties().architecture));
   return {};
 }
 

@@ -35,7 +35,8 @@ Result<CodeComparison> Session::compare_with_program(const Configuration& config
   // Without a plan: in the program no variable is bound to an address.
   const CompileOptions options = compile_options(configuration, kernel_, {});
   ActivityScope compiling(Activity::compiling);
-  MNEME_ASSIGN(const CompiledCode made, compiler->compile(*recorded_code(), options));
+  MNEME_ASSIGN(const ir::Module* code, code_of({}));
+  MNEME_ASSIGN(const CompiledCode made, compiler->compile(*code, options));
   if (made.assembler == kDriverAssembler)
     return error(Code::unsupported, "only the driver is there to assemble PTX, when it loads it");
   return compare_machine_code(program, made.image.bytes, kernel_.name, kind);

@@ -41,7 +41,8 @@ Status Session::look_for_races(const Configuration& configuration, const std::ve
                  kLongestLaunch.count());
   MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
-  const ir::OrderUse use = ir::find_order_use(source->module());
+  MNEME_ASSIGN(const ir::Module* module, source->module());
+  const ir::OrderUse use = ir::find_order_use(*module);
   report.may_be_ordered = use.orders_blocks;
   MNEME_ASSIGN(report.between, note_of(use, request.shape));
   const Bytes size = AccessNotes::size(plan_, report.between), most(device_.properties().total_memory.count / kPartOfMemory);
@@ -55,7 +56,7 @@ Status Session::look_for_races(const Configuration& configuration, const std::ve
   CompiledCode code;
   {
     ActivityScope compiling(Activity::compiling);
-    MNEME_ASSIGN(code, compiler_->compile(source->module(), request.options));
+    MNEME_ASSIGN(code, compiler_->compile(*module, request.options));
   }
   MNEME_ASSIGN(Loaded tracked, load_code(code));
   MNEME_TRY(notes.attach(*tracked.module, *stream_));

@@ -488,8 +488,8 @@ TEST_F(SessionTest, TheCallerIsAskedWhileTheDeviceIsBusyAndWhenTheVerdictIsThere
   watch.waiting = [&] { ++waits; };
   auto compiler = Compiler::create(DeviceKind::cpu, device_->properties().architecture);
   ASSERT_TRUE(compiler.ok());
-  auto code = (*compiler)->compile(*(*session)->recorded_code(),
-                                   compile_options(configuration, (*session)->kernel(), (*session)->plan()));
+  auto code =
+      (*compiler)->compile(**(*session)->code_of({}), compile_options(configuration, (*session)->kernel(), (*session)->plan()));
   ASSERT_TRUE(code.ok()) << code.status().to_string();
   ASSERT_TRUE((*session)->load_ahead(configuration, *code).ok());
   ReplayResult result;
@@ -514,8 +514,8 @@ TEST_F(SessionTest, TimesThatAreLeftComeToTheirResultsWhateverRanBetween) {
   Configuration configuration;
   auto compiler = Compiler::create(DeviceKind::cpu, device_->properties().architecture);
   ASSERT_TRUE(compiler.ok());
-  auto code = (*compiler)->compile(*(*session)->recorded_code(),
-                                   compile_options(configuration, (*session)->kernel(), (*session)->plan()));
+  auto code =
+      (*compiler)->compile(**(*session)->code_of({}), compile_options(configuration, (*session)->kernel(), (*session)->plan()));
   ASSERT_TRUE(code.ok()) << code.status().to_string();
   int asked = 0;
   RunWatch watch;

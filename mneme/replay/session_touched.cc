@@ -51,7 +51,7 @@ std::vector<bool> pages_to_keep(const PlannedRegion& region, const TextureSet& t
 }  // namespace
 
 Result<Session::TouchedPages> Session::find_touched_pages() {
-  if (recorded_code() == nullptr) return no_ir(kernel_, "and which memory it touches is not known");
+  if (!has_ir()) return no_ir(kernel_, "and which memory it touches is not known");
   MNEME_ASSIGN(DeviceLock exclusive, DeviceLock::acquire(device_.properties()));
   MNEME_ASSIGN(const Loaded recorded, recorded_launch());
   MNEME_ASSIGN(const RecordedRun plain, run_recorded(recorded, nullptr));

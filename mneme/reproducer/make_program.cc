@@ -48,8 +48,9 @@ Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::
   Parts parts;
   parts.kernel = session->kernel();
   MNEME_ASSIGN(parts.recorded, request.database.load_instance(request.static_hash, request.dynamic_hash));
-  if (session->recorded_code() != nullptr) {
-    MNEME_ASSIGN(parts.accesses, ir::access_types(*session->recorded_code(), parts.kernel.name));
+  if (session->has_ir()) {
+    MNEME_ASSIGN(const ir::Module* module, session->code_of({}));
+    MNEME_ASSIGN(parts.accesses, ir::access_types(*module, parts.kernel.name));
   }
   progress("compiling and running " + parts.kernel.demangled);
   MNEME_ASSIGN(parts.code, session->compile_ahead(request.configuration));

@@ -63,8 +63,9 @@ Result<Translation> translate_ir(const SourceRequest& request, Compiler& compile
   MNEME_ASSIGN(KernelCode * source, sources.find(request.configuration.ir));
   MNEME_ASSIGN(CompileRequest asked,
                compile_request(request.configuration, {parts.kernel, parts.recorded.instance, plan}, *source));
-  MNEME_ASSIGN(Translation translation, compiler.translate(source->module(), asked.options));
-  MNEME_ASSIGN(parts.code.tools, compiler.tool_commands(source->module(), asked.options));
+  MNEME_ASSIGN(const ir::Module* module, source->module());
+  MNEME_ASSIGN(Translation translation, compiler.translate(*module, asked.options));
+  MNEME_ASSIGN(parts.code.tools, compiler.tool_commands(*module, asked.options));
   return translation;
 }
 
@@ -72,7 +73,8 @@ Result<Translation> translate(const SourceRequest& request, Compiler& compiler, 
   const Configuration& configuration = request.configuration;
   MNEME_ASSIGN(RecordedCode code, RecordedCode::load(request.database, parts.kernel));
   if (code.sources() != nullptr) {
-    MNEME_ASSIGN(parts.accesses, ir::access_types(code.sources()->recorded().module(), parts.kernel.name));
+    MNEME_ASSIGN(const ir::Module* module, code.sources()->recorded().module());
+    MNEME_ASSIGN(parts.accesses, ir::access_types(*module, parts.kernel.name));
   }
   MNEME_TRY(check_launch_code(code, parts.kernel, configuration, parts.shape, parts.kind()));
   const ProgramCode* program = code.program(configuration);

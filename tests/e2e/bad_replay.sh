@@ -75,7 +75,8 @@ mv prologue "db/DeviceState.prologue.$hash.$instance.mneme"
 # LLVM needs stack. A soft limit is raised; a hard one is named with the command that mends it.
 small_stack() { expect "$1" bash -c 'ulimit '"$2"' 64; exec "$@"' bash mneme "${@:3}"; }
 small_stack 0 -Ss replay --device cpu "$several" -rid "$instance"
-small_stack 2 -s replay --device cpu "$several" -rid "$instance"
+small_stack 0 -s replay --device cpu "$several" -rid "$instance"  # from the cache, without LLVM
+small_stack 2 -s replay --device cpu "$several" -rid "$instance" --no-cache
 contains err "LLVM needs a stack of 1.00 MiB, and this thread's has 64.0 KiB: run \`ulimit -s 8192\` first"
 small_stack 2 -s ir "$several" -rid "$instance"
 contains err "run \`ulimit -s 8192\` first"

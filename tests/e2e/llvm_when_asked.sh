@@ -30,6 +30,48 @@ expect 0 mneme deploy swept -o app.tuned --unconfirmed
 without_llvm 0 mneme run --device cpu --tuned app.tuned -- ./vecadd
 without_llvm 0 mneme clean imported --yes
 
+# Code, and what is known of IR, is in the cache after the first time: on the CPU device, and as code for a GPU, which the driver for tests
+# loads.
+compile "$CASE_FOLDER/programs/keep.cu" keep
+expect 0 mneme record -rdb kept --device cpu -- ./keep
+export MNEME_CACHE_DIR=$PWD/cache
+replay() { "$1" 0 env LD_LIBRARY_PATH="$MNEME_TEST_DRIVER" mneme replay "$2" "$3" --device "$4" --iterations 3 --json "${@:5}"; }
+for launch in "db add cpu" "kept keep cpu" "kept keep_variable cpu" "kept keep cuda" "kept keep_variable cuda"; do
+  read -r database name device <<<"$launch"
+  replay loaded "$database" "$name" "$device"
+  contains libraries libLLVM
+  [ "$(json out 'd["result"]["cache"]')" = miss ] || fail "$launch was compiled before"
+  json out '[d["result"][key] for key in ("obj_hash", "verified", "mask", "masked_bytes")]' >first
+  replay without_llvm "$database" "$name" "$device"
+  [ "$(json out 'd["result"]["cache"]')" = hit ] || fail "$launch was not in the cache"
+  json out '[d["result"][key] for key in ("obj_hash", "verified", "mask", "masked_bytes")]' | cmp -s - first || fail "$launch: another result"
+done
+replay loaded kept keep cuda --no-cache
+contains libraries libLLVM
+replay loaded kept keep cuda --no-alias  # asks what pointers start from, which is kept, and for other code, which is not
+replay without_llvm kept keep cuda --no-alias
+loaded 0 mneme replay kept keep --compile-only
+without_llvm 0 mneme replay kept keep --compile-only
+
+loaded 0 mneme show kept keep
+contains libraries libLLVM
+cp out first
+without_llvm 0 mneme show kept keep
+cmp out first
+loaded 0 mneme show kept keep --no-cache
+contains libraries libLLVM
+cmp out first
+
+# Entries that are damaged are made again.
+find cache -type f -size -100c -path '*/*/*' -exec sh -c 'for file; do printf damaged >"$file"; done' sh {} +
+replay loaded kept keep cpu
+contains libraries libLLVM
+[ "$(json out 'd["result"]["verified"]')" = True ] || fail "not verified with a damaged cache"
+replay without_llvm kept keep cpu
+loaded 0 mneme show kept keep
+contains libraries libLLVM
+cmp out first
+
 # What asks LLVM has it.
 loaded 0 mneme ir "$kernel"
 contains libraries libLLVM

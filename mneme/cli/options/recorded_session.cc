@@ -39,7 +39,7 @@ Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSes
 }
 
 Status RecordedSession::find_ranges(const RecordedSessionOptions& options, const Configuration& configuration) {
-  const Session& s = *session_;
+  Session& s = *session_;
   std::vector<BufferType> types;
   for (const std::string& text : options.types_) {
     MNEME_ASSIGN(BufferType type, parse_buffer_type(text));
@@ -47,8 +47,9 @@ Status RecordedSession::find_ranges(const RecordedSessionOptions& options, const
   }
   MNEME_ASSIGN(auto tolerances, resolve_tolerances(configuration.tolerance, s.kernel(), s.instance(), s.plan()));
   ir::AccessTypes accesses;  // none are known without IR
-  if (s.recorded_code() != nullptr) {
-    MNEME_ASSIGN(accesses, ir::access_types(*s.recorded_code(), s.kernel().name));
+  if (s.has_ir()) {
+    MNEME_ASSIGN(const ir::Module* code, s.code_of({}));
+    MNEME_ASSIGN(accesses, ir::access_types(*code, s.kernel().name));
   }
   MNEME_ASSIGN(ranges_, typed_ranges_of(s.kernel(), s.instance(), s.plan(), tolerances, accesses, types));
   return {};

@@ -1,13 +1,12 @@
 #include "mneme/compile/amdgpu/compiler.h"
 
-#include <llvm/Config/llvm-config.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "mneme/compile/amdgpu/amdgpu_compilation.h"
 #include "mneme/compile/amdgpu/architecture.h"
 #include "mneme/compile/amdgpu/code_object.h"
+#include "mneme/compile/amdgpu/identity.h"
 #include "mneme/compile/amdgpu/occupancy.h"
 #include "mneme/compile/amdgpu/tool_commands.h"
 #include "mneme/compile/emit.h"
@@ -53,7 +52,7 @@ class AmdgpuCompiler final : public Compiler {
     return code;
   }
 
-  std::string identity() const override { return fmt::format("hip {} LLVM {}", architecture_, LLVM_VERSION_STRING); }
+  std::string identity() const override { return *compiler_identity(architecture_); }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     AmdgpuCompilation compilation(options, stage, architecture_);

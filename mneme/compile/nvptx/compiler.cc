@@ -1,7 +1,5 @@
 #include "mneme/compile/nvptx/compiler.h"
 
-#include <llvm/Config/llvm-config.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -12,6 +10,7 @@
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
 #include "mneme/compile/nvptx/disassembler.h"
+#include "mneme/compile/nvptx/identity.h"
 #include "mneme/compile/nvptx/joined_assembly.h"
 #include "mneme/compile/nvptx/nvptx_compilation.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
@@ -57,9 +56,7 @@ class NvptxCompiler final : public Compiler {
     return all;
   }
 
-  std::string identity() const override {
-    return fmt::format("cuda {} LLVM {} {}", architecture_, LLVM_VERSION_STRING, assembler_->identity());
-  }
+  std::string identity() const override { return compiler_identity(architecture_, *assembler_); }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     NvptxCompilation compilation(options, stage, architecture_);

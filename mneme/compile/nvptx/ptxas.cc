@@ -1,12 +1,13 @@
 #include "mneme/compile/nvptx/ptxas.h"
 
 #include <fmt/ranges.h>
-#include <llvm/Support/FileSystem.h>
-#include <llvm/Support/Program.h>
 #include <unistd.h>
+
+#include <filesystem>
 
 #include "mneme/base/memory_file.h"
 #include "mneme/compile/compile_key.h"
+#include "mneme/compile/nvptx/ptxas_run.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -25,11 +26,10 @@ class Ptxas final : public PtxAssembler {
     const std::string input = path_of(ptx), output = path_of(cubin), printed = path_of(log);
 
     const std::vector<std::string> options = ptxas_arguments(request);
-    std::vector<llvm::StringRef> arguments = {program_, input, "-o", output};
+    std::vector<std::string> arguments = {program_, input, "-o", output};
     arguments.insert(arguments.end(), options.begin(), options.end());
-    std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(printed), llvm::StringRef(printed)};
     std::string words;
-    int status = llvm::sys::ExecuteAndWait(program_, arguments, std::nullopt, redirects, 0, 0, &words);
+    const int status = run_ptxas(program_, arguments, printed, words);
     if (auto text = read_whole(log.number()); text.ok())
       words += std::string(reinterpret_cast<const char*>(text->data()), text->size());
     while (!words.empty() && words.back() == '\n') words.pop_back();
@@ -51,11 +51,16 @@ class Ptxas final : public PtxAssembler {
   std::string program_;
 };
 
+bool can_execute(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PtxAssembler>> open_ptxas(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
-    if (llvm::sys::fs::can_execute(path)) return std::unique_ptr<PtxAssembler>(new Ptxas(path));
+    if (can_execute(path)) return std::unique_ptr<PtxAssembler>(new Ptxas(path));
   }
   return error(Code::unavailable,
                "finding ptxas, to assemble PTX: not at {}; install the CUDA toolkit, set CUDA_HOME to where it is, or set "

@@ -1,10 +1,8 @@
 #include "mneme/cpu/lower/compiler.h"
 
-#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/TargetParser/Host.h>
 
 #include <optional>
 
@@ -17,6 +15,7 @@
 #include "mneme/cpu/lower/dialect.h"
 #include "mneme/cpu/lower/gpu_arithmetic.h"
 #include "mneme/cpu/lower/host_code.h"
+#include "mneme/cpu/lower/identity.h"
 #include "mneme/cpu/lower/instruction_count.h"
 #include "mneme/cpu/lower/kernel_entry.h"
 #include "mneme/cpu/lower/linker.h"
@@ -280,11 +279,7 @@ class CpuCompiler final : public Compiler {
     return code;
   }
 
-  // The processor is part of it, since features of it that it lacks are refused.
-  std::string identity() const override {
-    return fmt::format("cpu {} {} LLVM {} image {}", architecture_, llvm::sys::getHostCPUName().str(), LLVM_VERSION_STRING,
-                       MNEME_CPU_IMAGE_VERSION);
-  }
+  std::string identity() const override { return *compiler_identity(architecture_); }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     CpuCompilation compilation(options, stage, architecture_);

@@ -1,0 +1,72 @@
+#include "mneme/compile/deferred_compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/compile/backend.h"
+
+namespace mneme {
+namespace {
+
+ir::Module ir_of(const std::string& text) { return ir::Module::parse(std::as_bytes(std::span(text)), "test.ll").value(); }
+
+TEST(DeferredCompiler, IsMadeOnceWhenSomethingIsCompiled) {
+  int made = 0;
+  const auto compiler = defer_compiler("a name", [&] {
+    ++made;
+    return Compiler::create(DeviceKind::cpu, architecture_without_device(DeviceKind::cpu, ""));
+  });
+  EXPECT_EQ(compiler->identity(), "a name");
+  EXPECT_FALSE(compiler->find(Digest(), {}).has_value());
+  EXPECT_EQ(made, 0);
+  const ir::Module module = ir_of(R"(target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k() { ret void })");
+  const auto translation = compiler->translate(module, {.kernels = {"k"}});
+  ASSERT_TRUE(translation.ok()) << translation.status().to_string();
+  const auto code = compiler->assemble(*translation);
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  EXPECT_EQ(compiler->compile(module, {.kernels = {"k"}})->digest, code->digest);
+  EXPECT_EQ(compiler->assemble_all({&*translation, 1}).front()->digest, code->digest);
+  EXPECT_TRUE(compiler->emit(module, {.kernels = {"k"}}, Stage::optimised).ok());
+  EXPECT_EQ(made, 1);
+}
+
+TEST(DeferredCompiler, FailsEachTimeAsItsMakingDid) {
+  const Status failure = error(Code::unsupported, "no such architecture");
+  const auto compiler = defer_compiler("a name", [&]() -> Result<std::unique_ptr<Compiler>> { return failure; });
+  const ir::Module module = ir_of("define void @k() { ret void }");
+  EXPECT_EQ(compiler->compile(module, {}).status().to_string(), failure.to_string());
+  EXPECT_EQ(compiler->translate(module, {}).status().to_string(), failure.to_string());
+  EXPECT_EQ(compiler->assemble({}).status().to_string(), failure.to_string());
+  const std::vector<Translation> two(2);
+  ASSERT_EQ(compiler->assemble_all(two).size(), 2u);
+  EXPECT_EQ(compiler->assemble_all(two)[1].status().to_string(), failure.to_string());
+  EXPECT_EQ(compiler->emit(module, {}, Stage::optimised).status().to_string(), failure.to_string());
+  EXPECT_EQ(compiler->tool_commands(module, {}).status().to_string(), failure.to_string());
+  EXPECT_EQ(compiler->disassemble({}).status().to_string(), failure.to_string());
+  EXPECT_TRUE(compiler->assembler_arguments({}).empty());
+}
+
+// The cache of what such a compiler makes is that of the compiler.
+TEST(DeferredCompiler, IsNamedAsTheCompiler) {
+  for (const CompilerBackend& backend : compiler_backends()) {
+    const std::string architecture = backend.architecture(backend.kind == DeviceKind::cuda ? "sm_90" : "gfx942");
+    const auto now = Compiler::create(backend.kind, architecture),
+               later = Compiler::create_when_asked(backend.kind, architecture);
+    ASSERT_TRUE(now.ok() && later.ok()) << architecture;
+    EXPECT_EQ((*later)->identity(), (*now)->identity());
+    EXPECT_THAT((*now)->identity(), testing::HasSubstr(architecture));
+  }
+}
+
+TEST(DeferredCompiler, AnArchitectureThatLlvmDoesNotKnowIsRefusedByWhatIsCompiled) {
+  const auto compiler = Compiler::create_when_asked(DeviceKind::cuda, "sm_12345");
+  ASSERT_TRUE(compiler.ok());
+  EXPECT_EQ((*compiler)->compile(ir_of("define void @k() { ret void }"), {}).status().to_string(),
+            Compiler::create(DeviceKind::cuda, "sm_12345").status().to_string());
+  EXPECT_EQ(Compiler::create_when_asked(DeviceKind::fake, "").status().to_string(),
+            Compiler::create(DeviceKind::fake, "").status().to_string());
+}
+
+}  // namespace
+}  // namespace mneme
