@@ -112,7 +112,26 @@ TEST_F(Ends, AnInterposerMayAnswerItself) {
   EXPECT_EQ(number_of(pointer), 128u) << "the second call of the interposer is one of its own";
 }
 
-// ROCm before 6 has the last result, whether it is an error or not.
+// The recorder serves host memory that the runtime knows as registered: what its flags are it asks of memory of the runtime's.
+TEST_F(Ends, WhatAnInterposerAsksInPlaceOfTheProgramIsItsOwnCall) {
+  STAND_BEFORE(cudaHostGetFlags, [](unsigned* flags, void*) { return END_OF(cudaHostGetFlags)(flags, &calls()); });
+  RUNTIME_HAS(hipHostGetFlags, [](unsigned* flags, void* pointer) {
+    *flags = hipHostMallocMapped;
+    return pointer == &calls() ? hipSuccess : hipErrorInvalidValue;
+  });
+  unsigned flags = 0;
+  EXPECT_EQ(CALL_HIP(hipHostGetFlags)(&flags, &flags), hipSuccess);
+  EXPECT_EQ(flags, static_cast<unsigned>(hipHostMallocMapped));
+}
+
+TEST_F(Ends, WhatIsNotReadyYetIsNoLastError) {
+  RUNTIME_HAS(hipEventQuery, [](hipEvent_t) { return hipErrorNotReady; });
+  STAND_BEFORE(cudaEventQuery, [](cudaEvent_t event) { return END_OF(cudaEventQuery)(event); });
+  EXPECT_EQ(CALL_HIP(hipEventQuery)(nullptr), hipErrorNotReady);
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess);
+}
+
+// ROCm before 7 has the last result, whether it is an error or not.
 TEST_F(Ends, TheLastErrorOutlivesWhatAnInterposerCallsBehindIt) {
   static hipError_t last;
   last = hipSuccess;

@@ -146,7 +146,8 @@ hipError_t finish(hipError_t result) {
 }
 hipError_t finish(const Table& table, hipError_t result) {
   if (!table.ends_in_runtime()) return finish(result);
-  const bool is_known = result == hipSuccess || MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess;
+  const bool is_known =
+      result == hipSuccess || result == hipErrorNotReady || MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess;
   last_error = is_known ? hipSuccess : result;
   return result;
 }

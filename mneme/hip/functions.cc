@@ -82,7 +82,7 @@ hipError_t potential_block_size_of_module_with_flags(Table& table, int* grid, in
 const char* name_of(Table& table, const void* function) {
   const char* name = nullptr;
   if (MNEME_CUDA(table, cudaFuncGetName)(&name, function) == cudaSuccess) return name;
-  (void)MNEME_CUDA(table, cudaGetLastError)();
+  if (!table.ends_in_runtime()) (void)MNEME_CUDA(table, cudaGetLastError)();
   return nullptr;
 }
 const char* name_of_function(Table& table, hipFunction_t function) { return name_of(table, function); }

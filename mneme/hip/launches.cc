@@ -73,13 +73,14 @@ hipError_t launch_with_events(Table& table, const void* function, hip_dim3 grid,
                                                      .stop = stop});
 }
 
-// One device: each entry is a cooperative launch of its own.
+// One device: each entry is a launch of its own.
+template <mneme_call kSlot>
 hipError_t launch_on_devices(Table& table, hipLaunchParams* list, int count, unsigned) {
   if (!list || count <= 0) return hipErrorInvalidValue;
   for (int i = 0; i < count; ++i) {
     const hipLaunchParams& one = list[i];
-    const hipError_t result = launch_kernel<MNEME_CALL_cudaLaunchCooperativeKernel>(table, one.func, one.gridDim, one.blockDim,
-                                                                                    one.args, one.sharedMem, one.stream);
+    const hipError_t result =
+        launch_kernel<kSlot>(table, one.func, one.gridDim, one.blockDim, one.args, one.sharedMem, one.stream);
     if (result != hipSuccess) return result;
   }
   return hipSuccess;
@@ -190,11 +191,12 @@ using Rows = HookList<
                       cudaLaunchCooperativeKernel),
     MNEME_OWN_THROUGH(hipLaunchCooperativeKernel_spt, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz>,
                       cudaLaunchCooperativeKernel_ptsz),
-    MNEME_OWN(hipLaunchCooperativeKernelMultiDevice, launch_on_devices),
-    MNEME_OWN(hipExtLaunchMultiKernelMultiDevice, launch_on_devices), MNEME_OWN(hipExtLaunchKernel, launch_with_events),
-    MNEME_EMULATED(__hipPushCallConfiguration, push_configuration), MNEME_EMULATED(__hipPopCallConfiguration, pop_configuration),
-    MNEME_OWN(hipModuleLaunchKernel, launch_module_kernel), MNEME_OWN(hipConfigureCall, configure_call),
-    MNEME_OWN(hipSetupArgument, set_up_argument), MNEME_OWN(hipLaunchByPtr, launch_by_pointer),
+    MNEME_OWN(hipLaunchCooperativeKernelMultiDevice, launch_on_devices<MNEME_CALL_cudaLaunchCooperativeKernel>),
+    MNEME_OWN(hipExtLaunchMultiKernelMultiDevice, launch_on_devices<MNEME_CALL_cudaLaunchKernel>),
+    MNEME_OWN(hipExtLaunchKernel, launch_with_events), MNEME_EMULATED(__hipPushCallConfiguration, push_configuration),
+    MNEME_EMULATED(__hipPopCallConfiguration, pop_configuration), MNEME_OWN(hipModuleLaunchKernel, launch_module_kernel),
+    MNEME_OWN(hipConfigureCall, configure_call), MNEME_OWN(hipSetupArgument, set_up_argument),
+    MNEME_OWN(hipLaunchByPtr, launch_by_pointer),
     MNEME_OWN_OF(MNEME_CALL__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
                  launch_module_threads),
     MNEME_OWN_OF(MNEME_CALL__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_,

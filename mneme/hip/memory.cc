@@ -102,15 +102,20 @@ constexpr unsigned kHostFlags = hipHostMallocPortable | hipHostMallocMapped | hi
 constexpr unsigned kHostFlagsOfHip = hipHostMallocNumaUser | hipHostMallocCoherent | hipHostMallocNonCoherent;
 
 hipError_t allocate_host(Table& table, void** pointer, size_t size, unsigned flags) {
-  if (flags & ~(kHostFlags | kHostFlagsOfHip)) return hipErrorInvalidValue;
+  if (!table.ends_in_runtime() && (flags & ~(kHostFlags | kHostFlagsOfHip))) return hipErrorInvalidValue;
   if (size == 0 && pointer) return *pointer = nullptr, hipSuccess;
   return to_hip(MNEME_CUDA(table, cudaHostAlloc)(pointer, size, flags & kHostFlags));
 }
 
 hipError_t register_host(Table& table, void* pointer, size_t size, unsigned flags) {
   constexpr unsigned kKnown = hipHostRegisterPortable | hipHostRegisterMapped | hipHostRegisterIoMemory;
-  if (flags & ~(kKnown | hipExtHostRegisterCoarseGrained)) return hipErrorInvalidValue;
+  if (!table.ends_in_runtime() && (flags & ~(kKnown | hipExtHostRegisterCoarseGrained))) return hipErrorInvalidValue;
   return to_hip(MNEME_CUDA(table, cudaHostRegister)(pointer, size, flags & kKnown));
+}
+
+// Not as a row: of memory that it has served an interposer asks for what the program would have got.
+hipError_t get_host_flags(Table& table, unsigned* flags, void* pointer) {
+  return to_hip(MNEME_CUDA(table, cudaHostGetFlags)(flags, pointer));
 }
 
 // Fine-grained memory, and memory of signals, are kinds of device memory. Of a GPU's an interposer has none: it is told of it as
@@ -233,7 +238,7 @@ using Rows = HookList<
     MNEME_FORGOTTEN_ROW(hipFreeHost, cudaFreeHost), MNEME_FORGOTTEN_ROW(hipHostFree, cudaFreeHost),
     MNEME_FORGOTTEN_ROW(hipFreeAsync, cudaFreeAsync), MNEME_OWN(hipMemGetAddressRange, get_address_range),
     MNEME_OWN(hipMemPtrGetInfo, get_size), MNEME_ROW(hipHostUnregister, cudaHostUnregister),
-    MNEME_ROW(hipHostGetDevicePointer, cudaHostGetDevicePointer), MNEME_ROW(hipHostGetFlags, cudaHostGetFlags),
+    MNEME_ROW(hipHostGetDevicePointer, cudaHostGetDevicePointer), MNEME_OWN(hipHostGetFlags, get_host_flags),
     MNEME_ROW(hipMemGetInfo, cudaMemGetInfo), MNEME_ROW(hipMemPoolCreate, cudaMemPoolCreate),
     MNEME_ROW(hipMemPoolDestroy, cudaMemPoolDestroy), MNEME_ROW(hipMemPoolTrimTo, cudaMemPoolTrimTo),
     MNEME_ROW(hipMemPoolSetAttribute, cudaMemPoolSetAttribute), MNEME_ROW(hipMemPoolGetAttribute, cudaMemPoolGetAttribute),
@@ -252,6 +257,7 @@ using Ends = HookList<MNEME_END(hipHostMalloc, cudaHostAlloc, Allocate), MNEME_E
                       MNEME_END(hipHostRegister, cudaHostRegister, hipError_t (*)(void*, size_t, unsigned)),
                       MNEME_END(hipMallocAsync, cudaMallocAsync, AllocateAsync),
                       MNEME_END(hipMallocFromPoolAsync, cudaMallocFromPoolAsync, AllocateFromPool),
+                      MNEME_END(hipHostGetFlags, cudaHostGetFlags, hipError_t (*)(unsigned*, void*)),
                       MNEME_WRITTEN_END(hipPointerGetAttributes, cudaPointerGetAttributes, end_of_get_attributes)>;
 
 }  // namespace

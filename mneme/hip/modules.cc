@@ -85,6 +85,16 @@ void register_symbols(Table& table, Module& module, const CodeSymbols& symbols) 
   }
 }
 
+// Whether the program's own runtime has a GPU for the code, which registering does not tell.
+hipError_t try_to_load(Table& table, const ByteVector& bundle) {
+  const auto load_module = MNEME_REAL(table, hipModuleLoadData);
+  const auto unload_module = MNEME_REAL(table, hipModuleUnload);
+  if (!table.ends_in_runtime() || !load_module || !unload_module) return hipSuccess;
+  hipModule_t module = nullptr;
+  const hipError_t result = load_module(&module, bundle.data());
+  return result == hipSuccess ? unload_module(module) : result;
+}
+
 hipError_t load(Table& table, hipModule_t* out, Result<ByteVector> bundle) {
   if (!bundle.ok()) {
     log::warning("a module is not loaded: {}", bundle.status().message());
@@ -98,9 +108,14 @@ hipError_t load(Table& table, hipModule_t* out, Result<ByteVector> bundle) {
     log::warning("a module is not loaded: {}", symbols.status().message());
     return symbols.status().code() == Code::unsupported ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
   }
+  if (const hipError_t result = try_to_load(table, module->bundle); result != hipSuccess) return result;
   module->registered = MNEME_CUDA(table, __cudaRegisterFatBinary)(&module->wrapper);
+  if (!module->registered) return hipErrorNoBinaryForGpu;
   program_code().add_image(module->registered, table.abi().index, &module->wrapper);
   register_symbols(table, *module, *symbols);
+  // At once, since the next launch may be one that a stream captures.
+  if (table.ends_in_runtime() && !symbols->managed.empty())
+    if (const hipError_t result = set_managed_pointers(); result != hipSuccess) return result;
   *out = reinterpret_cast<hipModule_t>(Modules::get().add(std::move(module)));
   return hipSuccess;
 }

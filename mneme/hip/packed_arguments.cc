@@ -19,7 +19,7 @@ std::optional<std::vector<void*>> arguments_in(Table& table, const void* functio
     if (offset > bytes || size > bytes - offset) return std::nullopt;
     arguments.push_back(buffer + offset);
   }
-  (void)MNEME_CUDA(table, cudaGetLastError)();  // the question behind the last argument
+  if (!table.ends_in_runtime()) (void)MNEME_CUDA(table, cudaGetLastError)();  // the question behind the last argument
   return arguments;
 }
 

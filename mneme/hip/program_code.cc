@@ -61,14 +61,33 @@ void add_managed_variable(Table& table, const ManagedVariable& variable) {
   placed().waiting = true;
 }
 
+// A GPU each has a copy of the variable.
+cudaError_t set_managed_pointer(const PlacedVariable& one) {
+  Table& table = *one.table;
+  const auto set = [&] {
+    return MNEME_CUDA(table, cudaMemcpyToSymbol)(one.variable.host_pointer, &one.memory, sizeof one.memory, 0,
+                                                 cudaMemcpyHostToDevice);
+  };
+  int count = 0, current = 0;
+  if (!table.ends_in_runtime() || MNEME_REAL(table, hipGetDeviceCount)(&count) != hipSuccess || count < 2 ||
+      MNEME_REAL(table, hipGetDevice)(&current) != hipSuccess)
+    return set();
+  cudaError_t result = cudaSuccess;
+  for (int device = 0; device < count && result == cudaSuccess; ++device) {
+    result = to_cuda(MNEME_REAL(table, hipSetDevice)(device));
+    if (result == cudaSuccess) result = set();
+  }
+  (void)MNEME_REAL(table, hipSetDevice)(current);
+  return result;
+}
+
 hipError_t set_managed_pointers() {
   if (!placed().waiting.load(std::memory_order_acquire)) return hipSuccess;
   std::lock_guard lock(placed().mutex);
   cudaError_t result = cudaSuccess;
   for (PlacedVariable& one : placed().all) {
     if (one.is_set) continue;
-    const cudaError_t code = MNEME_CUDA(*one.table, cudaMemcpyToSymbol)(one.variable.host_pointer, &one.memory, sizeof one.memory,
-                                                                        0, cudaMemcpyHostToDevice);
+    const cudaError_t code = set_managed_pointer(one);
     one.is_set = code == cudaSuccess;
     if (result == cudaSuccess) result = code;
   }
@@ -85,12 +104,13 @@ int find_global(const void* function, const char* name, uint64_t* address, uint6
   if (!kernel) return 1;
   const RegisteredImage& image = *kernel->image;
   Table& table = Table::attached(image.table());
+  const bool has_error = MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess;
   const auto ask = [&](const void* host_variable) {
     void* found = nullptr;
     size_t bytes = 0;
     if (MNEME_CUDA(table, cudaGetSymbolAddress)(&found, host_variable) != cudaSuccess ||
         MNEME_CUDA(table, cudaGetSymbolSize)(&bytes, host_variable) != cudaSuccess)
-      return (void)MNEME_CUDA(table, cudaGetLastError)(), 1;
+      return (void)(has_error ? hipSuccess : MNEME_REAL(table, hipGetLastError)()), 1;
     *address = reinterpret_cast<uint64_t>(found);
     *size = bytes;
     return 0;

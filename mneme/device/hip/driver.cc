@@ -44,17 +44,20 @@ Result<const Driver*> open_driver(std::span<const std::string> libraries) {
   static auto* drivers = new std::map<std::string, std::unique_ptr<Driver>>;  // outlives every user at exit
   std::lock_guard lock(mutex);
   std::string reason;
-  for (const std::string& library : libraries) {
-    if (auto found = drivers->find(library); found != drivers->end()) return found->second.get();
-    // Never closed: the runtime keeps threads and exit handlers of its own.
-    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-      const char* words = dlerror();
-      if (reason.empty()) reason = words != nullptr ? words : library;
-      continue;
+  // One that the process has comes before newer ones: a program that is recorded has its memory of it.
+  for (const int loaded : {RTLD_NOLOAD, 0}) {
+    for (const std::string& library : libraries) {
+      if (auto found = drivers->find(library); found != drivers->end()) return found->second.get();
+      // Never closed: the runtime keeps threads and exit handlers of its own.
+      void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | loaded);
+      if (handle == nullptr) {
+        const char* words = dlerror();
+        if (loaded == 0 && reason.empty()) reason = words != nullptr ? words : library;
+        continue;
+      }
+      MNEME_ASSIGN(std::unique_ptr<Driver> driver, load(handle, library));
+      return drivers->emplace(library, std::move(driver)).first->second.get();
     }
-    MNEME_ASSIGN(std::unique_ptr<Driver> driver, load(handle, library));
-    return drivers->emplace(library, std::move(driver)).first->second.get();
   }
   return error(
       Code::unavailable,

@@ -1,6 +1,7 @@
 // The HIP backend over a runtime made for tests: every call, its order and its failures.
 #include "mneme/device/hip/hip_device.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,6 +73,16 @@ TEST(HipDriver, TheFirstLibraryThatOpensIsTaken) {
   EXPECT_NE((*driver)->launch_cooperative, nullptr);
   EXPECT_THAT(std::vector(runtime_libraries().begin(), runtime_libraries().end()),
               ElementsAre("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"));
+}
+
+// A program that is recorded has its memory of the runtime that it was linked with, whichever is newer.
+TEST(HipDriver, TheLibraryThatTheProcessHasComesFirst) {
+  ASSERT_NE(::dlopen(MNEME_FAKE_HIP_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr) << ::dlerror();
+  if (::dlopen(MNEME_TEST_ROCM_RUNTIME, RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded both";
+  const std::string libraries[] = {MNEME_TEST_ROCM_RUNTIME, MNEME_FAKE_HIP_LIBRARY};
+  auto driver = open_driver(libraries);
+  ASSERT_TRUE(driver.ok()) << driver.status().to_string();
+  EXPECT_EQ((*driver)->library, MNEME_FAKE_HIP_LIBRARY);
 }
 
 TEST(HipDriver, LibraryThatLacksAFunctionSaysWhich) {
