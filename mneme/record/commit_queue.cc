@@ -72,9 +72,12 @@ void CommitQueue::run_group(Lock& lock) {
 
 void CommitQueue::run_all() {
   Lock lock(mutex_);
-  while (changed_.wait_for(lock, kIdleThreadsEnd, [&] { return stopping_ || (!running_ && !queue_.empty()); })) {
-    if (stopping_) break;
-    run_group(lock);
+  while (!stopping_) {
+    if (changed_.wait_for(lock, kIdleThreadsEnd, [&] { return stopping_ || (!running_ && !queue_.empty()); })) {
+      if (!stopping_) run_group(lock);
+    } else if (queue_.empty()) {
+      break;
+    }  // else who waits runs a group, and may leave what comes after it to this thread
   }
   has_thread_ = false;
   changed_.notify_all();

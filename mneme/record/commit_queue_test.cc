@@ -132,6 +132,22 @@ TEST(CommitQueue, AnIdleThreadEndsAndWorkStartsAnother) {
   }
 }
 
+// A group takes longer than an idle thread lives, and is run by who waited for room, who goes on when there is some.
+TEST(CommitQueue, WhatIsAddedWhileAnotherThreadRunsAGroupIsDone) {
+  for (bool was_helped = false; !was_helped;) {  // the queue's thread may be there first
+    std::promise<void> done;
+    CommitQueue queue(1_KiB);
+    queue.add(2_KiB, [&, helper = std::this_thread::get_id()] {
+      was_helped = std::this_thread::get_id() == helper;
+      if (!was_helped) return;
+      queue.add(1_KiB, [&] { done.set_value(); });
+      std::this_thread::sleep_for(kIdleThreadsEnd * 3 / 2);
+    });
+    queue.wait_for_room();
+    if (was_helped) EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  }
+}
+
 TEST(CommitQueue, ItsThreadBlocksTheProgramsSignals) {
   CommitQueue queue(1_MiB);
   std::promise<bool> blocks;
