@@ -14,6 +14,10 @@ const DeployedCode::Substitute* find_for_node(void* node, NodeKernel& kernel, No
 }
 
 void deploy_into_node(void* node, NodeKernel own, NodeVendor& vendor) {
+  // What the program has given may be what it was told of this node, which its call has freed.
+  const auto made = vendor.get(node);
+  if (!made) return;
+  own.arguments = made->arguments;
   const auto* const by = find_for_node(node, own, vendor);
   if (!by) return;
   DeployedCode& code = process()->code;
@@ -21,8 +25,8 @@ void deploy_into_node(void* node, NodeKernel own, NodeVendor& vendor) {
   if (const Status set = vendor.set(node, deployed); !set.ok()) return code.end(*by, set);
   // A vendor that tells another handle would tell the program of a kernel that it does not know.
   const auto held = vendor.get(node);
-  if (held && program_kernel(*held)) return code.end(*by);
-  (void)vendor.set(node, {own.function, own.shape, held ? held->arguments : own.arguments});
+  if (!held || program_kernel(*held)) return code.end(*by);
+  (void)vendor.set(node, {own.function, own.shape, held->arguments});
   code.end_without(*by);
 }
 

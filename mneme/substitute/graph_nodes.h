@@ -15,7 +15,7 @@ namespace mneme::substitute {
 struct NodeKernel {
   const void* function = nullptr;  // the program's, or the handle of deployed code
   ProgramShape shape;
-  void** arguments = nullptr;
+  void** arguments = nullptr;  // where they are the node's own, until it is set
   bool odd = false;  // as ProgramLaunch::odd
 };
 
@@ -31,7 +31,7 @@ class NodeVendor {
   virtual void add_attributes(void* node, NodeKernel& kernel) = 0;
 };
 
-// To be called when the program has made a node of this kernel, or has set it there.
+// To be called when the program has made a node of this kernel, or has set it there. Its arguments are asked of the node.
 void deploy_into_node(void* node, NodeKernel own, NodeVendor& vendor);
 // To be called when the program sets this kernel for a node of an executable graph: `with` makes its call with another kernel,
 // quietly, and `own` the call as it is. Returns what the program gets.

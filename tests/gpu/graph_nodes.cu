@@ -28,7 +28,7 @@ static long expected(int n) {
   long total = 0;
   for (int i = 0; i < n; ++i) {
     int out = 0;
-    for (int factor : {3, 3, 3, 5, 3, 3, 3, 3, 3, 3, 3}) out = factor * (i % 11) + out % 7;
+    for (int factor : {3, 3, 3, 5, 3, 3, 3, 3, 3, 3, 3, 3, 3}) out = factor * (i % 11) + out % 7;
     total += out * (i % 5 + 1L);
   }
   return total;
@@ -78,6 +78,10 @@ int main() {
   cudaGraphExecUpdateResultInfo updated{};
   CHECK(cudaGraphExecUpdate(executable, graph, &updated));
   if (launch("as it was")) return 1;
+  CHECK(cudaGraphKernelNodeGetParams(first, &told));  // its own arguments, which end when it is set
+  CHECK(cudaGraphKernelNodeSetParams(first, &told));
+  CHECK(cudaGraphExecUpdate(executable, graph, &updated));
+  if (launch("with its own arguments")) return 1;
   cudaKernelNodeAttrValue priority{}, cooperative{};
   cooperative.cooperative = 0;
   CHECK(cudaGraphKernelNodeSetAttribute(first, cudaLaunchAttributePriority, &priority));

@@ -18,6 +18,12 @@
 namespace {
 
 struct Node;
+// What the arguments of every kernel are held in. A node has another one each time that it is set.
+struct Arguments {
+  CUdeviceptr address = 0;
+  unsigned count = 0;
+  void* list[2] = {&address, &count};
+};
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;      // in order of insertion
   std::map<const Node*, Node*> clones;           // of a clone: by the nodes of what it was cloned from
@@ -29,9 +35,7 @@ struct Node {
   std::set<Node*> waits_for;
   bool enabled = true;
   CUDA_KERNEL_NODE_PARAMS kernel{};
-  CUdeviceptr address = 0;  // the arguments of every kernel
-  unsigned count = 0;
-  void* arguments[2] = {&address, &count};
+  std::unique_ptr<Arguments> arguments;
   std::map<int, CUlaunchAttributeValue> attributes;
   CUDA_MEMCPY3D copy{};
   CUDA_MEMSET_NODE_PARAMS fill{};
@@ -64,14 +68,29 @@ Exec* of(CUgraphExec exec) { return reinterpret_cast<Exec*>(exec); }
 CUgraph handle(Graph* graph) { return reinterpret_cast<CUgraph>(graph); }
 CUgraphNode handle(Node* node) { return reinterpret_cast<CUgraphNode>(node); }
 
+// Whoever reads what a node has held before finds wrong values, and no others that came there by chance.
+void drop_arguments(Node& node) {
+  static auto& dropped = *new std::vector<std::unique_ptr<Arguments>>;
+  if (!node.arguments) return;
+  node.arguments->address = 0xdddddddddddddddd;
+  node.arguments->count = 0xdddddddd;
+  dropped.push_back(std::move(node.arguments));
+}
+
 void set_kernel(Node& node, const CUDA_KERNEL_NODE_PARAMS& kernel) {
   node.kernel = kernel;
   if (!kernel.func) node.kernel.func = reinterpret_cast<CUfunction>(kernel.kern);
   const char* packed = kernel.extra ? static_cast<const char*>(kernel.extra[1]) : nullptr;
-  std::memcpy(&node.address, packed ? packed : kernel.kernelParams[0], sizeof node.address);
-  std::memcpy(&node.count, packed ? packed + 8 : kernel.kernelParams[1], sizeof node.count);
-  node.kernel.kernelParams = node.arguments;
+  auto given = std::make_unique<Arguments>();
+  std::memcpy(&given->address, packed ? packed : kernel.kernelParams[0], sizeof given->address);
+  std::memcpy(&given->count, packed ? packed + 8 : kernel.kernelParams[1], sizeof given->count);
+  drop_arguments(node);
+  node.arguments = std::move(given);
+  node.kernel.kernelParams = node.arguments->list;
   node.kernel.extra = nullptr;
+}
+void copy_kernel(Node& to, const Node& from) {
+  if (from.arguments) set_kernel(to, from.kernel);
 }
 CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1& v1) {
   CUDA_KERNEL_NODE_PARAMS kernel{};
@@ -102,10 +121,7 @@ std::unique_ptr<Graph> clone(const Graph& graph) {
   auto copy = std::make_unique<Graph>();
   for (const auto& node : graph.nodes) {
     Node* made = add(*copy, node->type, nullptr, 0);
-    made->kernel = node->kernel;
-    made->kernel.kernelParams = made->arguments;
-    made->address = node->address;
-    made->count = node->count;
+    copy_kernel(*made, *node);
     made->attributes = node->attributes;
     made->copy = node->copy;
     made->fill = node->fill;
@@ -197,10 +213,7 @@ bool take(Graph& to, const Graph& from) {
     Node& node = *to.nodes[i];
     const Node& other = *from.nodes[i];
     if (node.type != other.type || node.waits_for.size() != other.waits_for.size()) return false;
-    node.kernel = other.kernel;
-    node.kernel.kernelParams = node.arguments;
-    node.address = other.address;
-    node.count = other.count;
+    copy_kernel(node, other);
     node.copy = other.copy;
     node.fill = other.fill;
     node.host = other.host;

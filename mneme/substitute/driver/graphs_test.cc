@@ -67,6 +67,13 @@ TEST_F(GraphsAtTheDriver, AProgramIsToldItsOwnKernel) {
             "first: of the library, 1 of 32, for a\nfirst: of the library, 1 of 32, for b\n" + end + line(2, 2));
 }
 
+// They are the node's own, and gone when the program's call has been made.
+TEST_F(GraphsAtTheDriver, AProgramMaySetTheArgumentsThatItWasTold) {
+  code_.arguments = {{1, {std::byte{4}, std::byte{}, std::byte{}, std::byte{}}}};
+  EXPECT_EQ(run_graphs("make_fill get_and_set_blocks tell_first instantiate launch"),
+            "first: add_one, 8 of 32, for a\nlaunched: a=0 b=0\nat the end: a=0 b=0\n" + line(2, 2));
+}
+
 // One is set after another: each is a launch that is decided anew.
 TEST_F(GraphsAtTheDriver, AttributesAreConditionsToo) {
   const ProgramShape recorded{{1, 1, 1}, {32, 1, 1}, Bytes(), true, {2, 1, 1}};

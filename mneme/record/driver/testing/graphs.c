@@ -410,6 +410,11 @@ static void step(const char* what) {
     void* arguments[] = {&b, parameters.kernelParams[1]};
     parameters.kernelParams = arguments;
     CALL(cuGraphKernelNodeSetParams, first, &parameters);
+  } else if (strcmp(what, "get_and_set_blocks") == 0) { /* with the arguments that are the node's own */
+    CUDA_KERNEL_NODE_PARAMS parameters;
+    CALL(cuGraphKernelNodeGetParams, first, &parameters);
+    parameters.gridDimX = 8;
+    CALL(cuGraphKernelNodeSetParams, first, &parameters);
   } else if (strcmp(what, "set_fewer") == 0) {
     static unsigned fewer = 2;
     CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
