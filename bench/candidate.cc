@@ -263,8 +263,9 @@ Status run(const Options& options) {
   MNEME_ASSIGN(auto session, Session::prepare(database, static_hash, dynamic_hash, *device));
   if (!options.json) fmt::print("{}: {}\n", device->properties().name, session->kernel().demangled);
   MNEME_ASSIGN(auto compiler, Compiler::create(options.kind, device->properties().architecture));
-  MNEME_ASSIGN(CompiledCode code, compiler->compile(*session->recorded_code(),
-                                                    compile_options(options.configuration, session->kernel(), session->plan())));
+  MNEME_ASSIGN(const ir::Module* const module, session->code_of({}));
+  MNEME_ASSIGN(CompiledCode code,
+               compiler->compile(*module, compile_options(options.configuration, session->kernel(), session->plan())));
   MNEME_TRY(Bench(options, *device, *session, code).run());
   if (options.json) return {};
   session.reset();  // the recorded addresses are the worker's
