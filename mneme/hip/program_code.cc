@@ -8,6 +8,7 @@
 
 #include "mneme/base/log.h"
 #include "mneme/hip/errors.h"
+#include "mneme/hip/rows.h"
 #include "mneme/hooks/registration_hooks.h"
 #include "mneme/runtime/code_object.h"
 
