@@ -18,8 +18,6 @@
 namespace mneme::cpu {
 namespace {
 
-constexpr uint64_t kClosed = uint64_t{1} << 31;
-constexpr uint64_t kJoined = kClosed - 1;
 constexpr int kSpins = 2000;  // about 50 us: launches often follow one another closely
 
 // Whether `word` is soon no longer `old`.

@@ -52,8 +52,9 @@ class WorkerPool {
   // Counts the works; idle workers wait on it.
   std::atomic<uint32_t> epoch_{0};
   std::atomic<uint32_t> asleep_{0};  // how many wait for another epoch in the kernel
-  // epoch << 32 | kClosed | how many threads have joined this work.
-  std::atomic<uint64_t> entry_{0};
+  // epoch << 32 | kClosed | how many threads have joined this work. Epoch 0 has none.
+  static constexpr uint64_t kClosed = uint64_t{1} << 31, kJoined = kClosed - 1;
+  std::atomic<uint64_t> entry_{kClosed};
   std::atomic<uint32_t> done_{0};
   std::atomic<int64_t> to_wake_{0};
 };

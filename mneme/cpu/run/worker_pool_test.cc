@@ -91,5 +91,20 @@ TEST(WorkerPool, SaysSoWhereTheSystemStartsNoThreads) {
   EXPECT_EXIT(run(Join::in_time), ::testing::ExitedWithCode(31), "");
 }
 
+// Some threads are there and others are not, and the first work is for one worker.
+TEST(WorkerPool, AThreadThatTiresBeforeTheFirstWorkTakesNoPartInIt) {
+  const auto run = [] {
+    const rlimit one_more{2, 2};
+    ::setrlimit(RLIMIT_NPROC, &one_more);
+    [[maybe_unused]] const int ignored = ::setuid(64321);  // the limit is not root's
+    WorkerPool pool(3);
+    int calls = 0;
+    pool.run([&](unsigned) { ++calls; }, 3, Join::all);
+    pool.run([&](unsigned) { std::this_thread::sleep_for(kIdleThreadsEnd * 3 / 2), ++calls; }, 1);
+    ::_exit(20 + calls);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(21), "");
+}
+
 }  // namespace
 }  // namespace mneme::cpu
