@@ -25,16 +25,16 @@ CommitQueue::~CommitQueue() {
   wait_until(lock, [&] { return queue_.empty() && !running_; });
   stopping_ = true;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return !has_thread_; });
+  changed_.wait(lock, [&] { return thread_ != Thread::runs; });
 }
 
 void CommitQueue::start() {
-  if (has_thread_ || memory_.count == 0) return;
+  if (thread_ == Thread::runs || memory_.count == 0) return;
   try {
     start_idle_thread([this] { run_all(); });
-    has_thread_ = true;
+    thread_ = Thread::runs;
   } catch (const std::system_error&) {
-    memory_ = {};  // who adds waits, and does the work
+    thread_ = Thread::refused;  // who adds waits, and does the work, until the system starts one
   }
 }
 
@@ -79,7 +79,7 @@ void CommitQueue::run_all() {
       break;
     }  // else who waits runs a group, and may leave what comes after it to this thread
   }
-  has_thread_ = false;
+  thread_ = Thread::none;
   changed_.notify_all();
 }
 
@@ -95,7 +95,7 @@ void CommitQueue::wait_until(Lock& lock, const std::function<bool()>& done) {
 void CommitQueue::wait_for_room() {
   Lock lock(mutex_);
   wait_until(lock, [&] {
-    if (memory_.count == 0) return queue_.empty() && !running_;
+    if (memory_.count == 0 || thread_ == Thread::refused) return queue_.empty() && !running_;
     return queue_.empty() || (size_ <= memory_ && queue_.size() <= most_.waiting);
   });
 }

@@ -37,7 +37,8 @@ class CommitQueue {
   // Adds work that holds memory of this size, and does not wait. `ready` says whether the work would begin at once, and not wait
   // for something itself; work that is not ready begins a group.
   void add(Bytes size, std::function<void()> work, std::function<bool()> ready = [] { return false; });
-  // Waits until what is in the queue, but for the last of it, fits its memory, and is not more than may wait.
+  // Waits until what is in the queue, but for the last of it, fits its memory, and is not more than may wait; or is nothing, if
+  // the system started no thread when work was last added.
   void wait_for_room();
   // Waits until all that was added is done.
   void wait();
@@ -68,7 +69,8 @@ class CommitQueue {
   std::deque<Work> queue_;
   Bytes size_;            // of the queue and of the group that is run
   bool running_ = false;  // one group, by some thread
-  bool stopping_ = false, has_thread_ = false;
+  bool stopping_ = false;
+  enum class Thread { none, runs, refused } thread_ = Thread::none;
 };
 
 }  // namespace mneme

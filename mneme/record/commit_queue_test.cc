@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -146,6 +147,27 @@ TEST(CommitQueue, WhatIsAddedWhileAnotherThreadRunsAGroupIsDone) {
     queue.wait_for_room();
     if (was_helped) EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
   }
+}
+
+// The system may have been short of processes for a moment.
+TEST(CommitQueue, WhoAddsDoesTheWorkOnlyWhileTheSystemStartsNoThread) {
+  const auto run = [] {
+    rlimit limit{1, 100};
+    ::setrlimit(RLIMIT_NPROC, &limit);
+    [[maybe_unused]] const int ignored = ::setuid(64322);  // the limit is not root's
+    CommitQueue queue(1_MiB);
+    std::thread::id by;
+    queue.add(1_KiB, [&] { by = std::this_thread::get_id(); });
+    queue.wait_for_room();
+    if (by != std::this_thread::get_id()) ::_exit(20);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NPROC, &limit);
+    std::promise<std::thread::id> another;
+    queue.add(1_KiB, [&] { another.set_value(std::this_thread::get_id()); });
+    auto done = another.get_future();
+    ::_exit(done.wait_for(std::chrono::seconds(20)) == std::future_status::ready && done.get() != by ? 0 : 21);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(CommitQueue, ItsThreadBlocksTheProgramsSignals) {

@@ -31,11 +31,10 @@ WriterThreads::~WriterThreads() {
 }
 
 void WriterThreads::start_all() {
-  if (running_ >= count_ || cannot_start_) return;
   try {
     for (; running_ < count_; ++running_) start_idle_thread([this] { run_all(); });
   } catch (const std::system_error&) {
-    cannot_start_ = true;  // those that there are do all the work
+    // Those that there are do all the work.
   }
 }
 

@@ -31,7 +31,7 @@ class WriterThreads {
   WriterThreads& operator=(const WriterThreads&) = delete;
 
   enum class Order { first, later };
-  // The threads start when work is added while other work waits: one piece is not worth them. Where the system starts none, the
+  // The threads start when work is added while other work waits: one piece is not worth them. While the system starts none, the
   // caller does it all. They end when they are idle (idle_threads.h).
   void add(Order order, const void* owner, std::function<void()> work);
   // Does one piece of work, if any waits; with Order::first none that is for later.
@@ -69,7 +69,7 @@ class WriterThreads {
   unsigned count_, running_ = 0;  // threads that there may be, and that there are
   std::condition_variable changed_;
   std::array<std::deque<Work>, 2> queues_;
-  bool stopping_ = false, cannot_start_ = false;
+  bool stopping_ = false;
   uint64_t places_ = 0;
   std::unordered_map<Digest, uint64_t> claimed_;  // by which publication
   uint64_t blocks_left_;

@@ -2,6 +2,8 @@
 #include "mneme/store/writer_threads.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -61,6 +63,26 @@ TEST(WriterThreads, IdleThreadsEndAndWorkStartsOthers) {
     while (done < 10) std::this_thread::yield();
     while (count() > before) std::this_thread::sleep_for(kIdleThreadsEnd / 10);
   }
+}
+
+// The system may have been short of processes for a moment.
+TEST(WriterThreads, TheyStartWhenTheSystemHasRefusedItBefore) {
+  const auto run = [] {
+    rlimit limit{1, 100};
+    ::setrlimit(RLIMIT_NPROC, &limit);
+    [[maybe_unused]] const int ignored = ::setuid(64323);  // the limit is not root's
+    WriterThreads threads(2);
+    if (threads.start()) ::_exit(20);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NPROC, &limit);
+    std::promise<void> done;
+    for (int piece = 0; piece < 2; ++piece)
+      threads.add(WriterThreads::Order::later, nullptr, [&, piece] {
+        if (piece == 1) done.set_value();
+      });
+    ::_exit(done.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready ? 0 : 21);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 // Threads may come to the content of a later publication first.
