@@ -67,6 +67,13 @@ TEST_F(GraphsAtTheDriver, AProgramIsToldItsOwnKernel) {
             "first: of the library, 1 of 32, for a\nfirst: of the library, 1 of 32, for b\n" + end + line(2, 2));
 }
 
+// A kernel of a library counts where no function is named beside it, or the function that it is.
+TEST_F(GraphsAtTheDriver, AFunctionComesBeforeTheKernelBesideIt) {
+  code_.name = "add_one";
+  EXPECT_EQ(run_graphs("make_of_library get_and_set_other instantiate launch"),
+            "launched: a=0 b=0\nat the end: a=0 b=0\n" + line(1, 1));
+}
+
 // They are the node's own, and gone when the program's call has been made.
 TEST_F(GraphsAtTheDriver, AProgramMaySetTheArgumentsThatItWasTold) {
   code_.arguments = {{1, {std::byte{4}, std::byte{}, std::byte{}, std::byte{}}}};

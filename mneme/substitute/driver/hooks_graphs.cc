@@ -34,12 +34,13 @@ CUresult next(A... arguments) {
 }
 
 // The structures of all versions have these members, and older ones neither a kernel nor a context. The driver may tell two
-// handles, of which the program has got one.
+// handles of one kernel, of which the program has got one; where the program gives two, the function counts.
 template <typename P>
 NodeKernel kernel_of(const P& p) {
   const void* function = p.func;
   if constexpr (requires { p.kern; })
-    if (!function || process()->registry.find_kernel(p.kern)) function = p.kern;
+    if (const CUkernel known = front().library_kernel(p.kern); !function || (known && front().function_here(known) == function))
+      function = p.kern;
   return {function,
           {{p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, Bytes(p.sharedMemBytes)},
           p.kernelParams,

@@ -415,6 +415,11 @@ static void step(const char* what) {
     CALL(cuGraphKernelNodeGetParams, first, &parameters);
     parameters.gridDimX = 8;
     CALL(cuGraphKernelNodeSetParams, first, &parameters);
+  } else if (strcmp(what, "get_and_set_other") == 0) { /* which names the kernel of a library yet */
+    CUDA_KERNEL_NODE_PARAMS parameters;
+    CALL(cuGraphKernelNodeGetParams, first, &parameters);
+    parameters.func = other;
+    CALL(cuGraphKernelNodeSetParams, first, &parameters);
   } else if (strcmp(what, "set_fewer") == 0) {
     static unsigned fewer = 2;
     CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
