@@ -284,7 +284,7 @@ std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const P
       kernel.drop(prepared);
       return keep(KeptBy::failure);
     }
-    if (!ready) note_origin(handle, launch.function, candidate->code->rule);
+    if (!ready) note_origin(handle, launch.function, candidate->code->rule, ordinal);
     Choice choice{{handle, shape, &kernel, nullptr}, candidate.get(), comes_first && usual};
     if (trials_needed() == 0) return choice;
     std::lock_guard lock(candidate->mutex);
@@ -301,9 +301,11 @@ std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const P
   return std::nullopt;
 }
 
-void DeployedCode::note_origin(const void* handle, const void* function, const LaunchRule& rule) {
+void DeployedCode::note_origin(const void* handle, const void* function, const LaunchRule& rule, int ordinal) {
   std::unique_lock lock(mutex_);
-  origins_[handle] = {function, &rule};
+  Origin& origin = origins_[handle];
+  const bool is_known = origin.function == function && origin.rule == &rule;
+  origin = {function, &rule, (is_known ? origin.devices : 0) | uint64_t{1} << ordinal};
 }
 
 std::optional<DeployedCode::Replaced> DeployedCode::replaced_by(const void* handle, const ProgramShape& shape) const {
@@ -398,14 +400,17 @@ void DeployedCode::forget_kernels() {
   kernels_.clear();
 }
 
-void DeployedCode::forget_devices() {
+void DeployedCode::forget_devices(std::span<const int> ordinals) {
   std::unique_lock lock(mutex_);
-  origins_.clear();
-  for (const auto& [function, kernel] : kernels_) {
-    if (!kernel) continue;
-    for (const auto& candidate : kernel->candidates)
-      for (std::atomic<void*>& handle : candidate->handles) handle = nullptr;
+  for (const int ordinal : ordinals) {
+    if (ordinal < 0 || ordinal >= kMostDevices) continue;
+    for (auto& [handle, origin] : origins_) origin.devices &= ~(uint64_t{1} << ordinal);
+    for (const auto& [function, kernel] : kernels_) {
+      if (!kernel) continue;
+      for (const auto& candidate : kernel->candidates) candidate->handles[static_cast<size_t>(ordinal)] = nullptr;
+    }
   }
+  std::erase_if(origins_, [](const auto& known) { return known.second.devices == 0; });
   generation_ = next_generation();
 }
 

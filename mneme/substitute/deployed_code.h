@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -68,8 +69,8 @@ class DeployedCode {
 
   // The program has unloaded code: functions may come to stand for others.
   void forget_kernels();
-  // The devices have lost what was loaded onto them.
-  void forget_devices();
+  // The devices of these numbers have lost what was loaded onto them.
+  void forget_devices(std::span<const int> ordinals);
   // Whether conditions of the file are about memory.
   bool looks_at_memory() const;
   // What became of the launches, a line for each kernel of the file that was launched, and what was not.
@@ -86,7 +87,7 @@ class DeployedCode {
   // Loads the code of a candidate, and makes it ready on the current device.
   Status prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal, CodeLoader& loader) const;
   std::optional<Choice> choose(Kernel& kernel, const ProgramLaunch& launch, int ordinal, CodeLoader& loader);
-  void note_origin(const void* handle, const void* function, const LaunchRule& rule);
+  void note_origin(const void* handle, const void* function, const LaunchRule& rule, int ordinal);
   uint64_t trials_needed() const;
   void give_up_undecided(Candidate& candidate, const ProgramShape& shape);
   Result<TrialOutcome> compare(const Substitute& substitute, const TrialLaunch& launch, TrialDevice& device);
@@ -102,6 +103,7 @@ class DeployedCode {
   struct Origin {
     const void* function;    // of the program
     const LaunchRule* rule;  // of the file
+    uint64_t devices;        // on which it is ready: a bit for each number
   };
   std::unordered_map<const void*, Origin> origins_;  // of code that is ready on a device, by the handle for launches
 };

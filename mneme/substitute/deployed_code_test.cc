@@ -87,7 +87,10 @@ TEST_F(Deployed, VariablesAreTheProgramsOnEachDevice) {
   EXPECT_TRUE(launch(*deployed));
   EXPECT_THAT(loader_.written, ElementsAre(0x1000));
   loader_.written.clear();
-  deployed->forget_devices();
+  deployed->forget_devices(std::array{0});
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_TRUE(loader_.written.empty()) << "after a reset of the other one";
+  deployed->forget_devices(std::array{1});
   EXPECT_TRUE(launch(*deployed));
   EXPECT_THAT(loader_.written, ElementsAre(0x1000)) << "after a reset";
   EXPECT_EQ(loader_.loads, 1);
@@ -224,7 +227,11 @@ TEST_F(Deployed, NodesOfGraphsAreToldOfByTheirHandles) {
   EXPECT_EQ(replaced->function, &scale_);
   EXPECT_EQ(replaced->shape, (ProgramShape{{4, 1, 1}, {128, 1, 1}}));
   EXPECT_FALSE(deployed->replaced_by(&scale_, found->shape));
-  deployed->forget_devices();
+  loader_.ordinal = 1;
+  EXPECT_TRUE(launch(*deployed));
+  deployed->forget_devices(std::array{0, 2});
+  EXPECT_TRUE(deployed->replaced_by(found->handle, found->shape)) << "it is ready on the other device yet";
+  deployed->forget_devices(std::array{1});
   EXPECT_FALSE(deployed->replaced_by(found->handle, found->shape)) << "the handle may be another function's now";
   EXPECT_TRUE(launch(*deployed));
   EXPECT_TRUE(deployed->replaced_by(found->handle, found->shape));

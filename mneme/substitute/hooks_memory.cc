@@ -39,7 +39,8 @@ cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
 }
 cudaError_t on_device_reset(Table& table) {
   process()->allocations.clear();
-  process()->code.forget_devices();
+  const int ordinal = table.current_device();
+  process()->code.forget_devices({&ordinal, 1});
   return MNEME_NEXT(table, cudaDeviceReset)();
 }
 

@@ -1,5 +1,6 @@
 // Graphs of the fake driver, and capturing of streams, which makes them. A graph's nodes run one after another when it is
-// launched; what the real driver refuses of clones is refused.
+// launched; what the real driver refuses of clones is refused. With MNEME_FAKE_NODE_CONTEXTS in the environment nodes of kernels
+// tell their context, as those of newer drivers do.
 #include <cuda.h>
 
 #include <algorithm>
@@ -88,9 +89,15 @@ void set_kernel(Node& node, const CUDA_KERNEL_NODE_PARAMS& kernel) {
   node.arguments = std::move(given);
   node.kernel.kernelParams = node.arguments->list;
   node.kernel.extra = nullptr;
+  if (!std::getenv("MNEME_FAKE_NODE_CONTEXTS"))
+    node.kernel.ctx = nullptr;
+  else if (kernel.func || !kernel.ctx)
+    node.kernel.ctx = mneme::cuda::fake_context().first;
 }
 void copy_kernel(Node& to, const Node& from) {
-  if (from.arguments) set_kernel(to, from.kernel);
+  if (!from.arguments) return;
+  set_kernel(to, from.kernel);
+  to.kernel.ctx = from.kernel.ctx;
 }
 CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1& v1) {
   CUDA_KERNEL_NODE_PARAMS kernel{};

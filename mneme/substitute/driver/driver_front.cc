@@ -19,6 +19,8 @@ namespace mneme::substitute {
   X(cuDeviceGetCount)           \
   X(cuDeviceGetAttribute)       \
   X(cuDevicePrimaryCtxGetState) \
+  X(cuDevicePrimaryCtxRetain)   \
+  X(cuDevicePrimaryCtxRelease)  \
   X(cuStreamIsCapturing)        \
   X(cuStreamGetCtx)             \
   X(cuLibraryLoadData)          \
@@ -162,9 +164,39 @@ int DriverFront::current_device() {
   return last.number;
 }
 
-void DriverFront::note_primary_context_ended() {
+void DriverFront::note_primary_context_ended(CUdevice device) {
   ended_.fetch_add(1, std::memory_order_acq_rel);
-  process()->code.forget_devices();
+  std::vector<int> numbers;
+  {
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < contexts_.size(); ++i)
+      if (contexts_[i].device == device && contexts_[i].is_primary) numbers.push_back(static_cast<int>(i));
+  }
+  process()->code.forget_devices(numbers);
+}
+
+void DriverFront::note_own_context_ended(unsigned long long id) {
+  int number = -1;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto known = numbers_.find(id); known != numbers_.end()) number = known->second;
+  }
+  if (number >= 0) process()->code.forget_devices({&number, 1});
+}
+
+std::optional<unsigned long long> DriverFront::id_of(CUcontext context) const {
+  unsigned long long id = 0;
+  if (!context || functions_->cuCtxGetId(context, &id) != CUDA_SUCCESS) return std::nullopt;
+  return id;
+}
+
+// Of the current context, which is one of the device's.
+bool DriverFront::is_primary(CUdevice device) const {
+  if (has_primary_contexts_alone()) return true;
+  CUcontext primary = nullptr, current = nullptr;
+  if (!has_primary_context(device) || functions_->cuDevicePrimaryCtxRetain(&primary, device) != CUDA_SUCCESS) return false;
+  functions_->cuDevicePrimaryCtxRelease(device);
+  return functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == primary;
 }
 
 bool DriverFront::has_primary_context(CUdevice device) const {
@@ -183,6 +215,7 @@ Result<int> DriverFront::number_of(unsigned long long id) {
   MNEME_TRY(check("cuDeviceGetAttribute", ask(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, made.device)));
   MNEME_TRY(check("cuDeviceGetAttribute", ask(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, made.device)));
   made.architecture = fmt::format("sm_{}{}", major, minor);
+  made.is_primary = is_primary(made.device);
   int devices = 0;
   one_device_ = functions_->cuDeviceGetCount(&devices) == CUDA_SUCCESS && devices == 1;
   contexts_.push_back(std::move(made));

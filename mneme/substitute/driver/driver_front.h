@@ -59,8 +59,12 @@ class DriverFront final : public TrialDevice {
   CUfunction function_here(CUkernel kernel);
   // The program makes a context beside the primary one of a device.
   void note_own_context() { has_own_contexts_.store(true, std::memory_order_release); }
-  // A primary context has ended, with all that was loaded into it.
-  void note_primary_context_ended();
+  // The primary context of a device has ended, with all that was loaded into it, or one that the program has made, which has this
+  // id.
+  void note_primary_context_ended(CUdevice device);
+  void note_own_context_ended(unsigned long long id);
+  // What the driver calls the context; nothing: it does not tell.
+  std::optional<unsigned long long> id_of(CUcontext context) const;
   // Whether a device's primary context is there; true where that is not known.
   bool has_primary_context(CUdevice device) const;
 
@@ -72,6 +76,7 @@ class DriverFront final : public TrialDevice {
   struct Context {
     CUdevice device = 0;
     std::string architecture;
+    bool is_primary = true;
   };
 
   // Each device that programs see has its primary context and no other.
@@ -79,6 +84,7 @@ class DriverFront final : public TrialDevice {
   Status set_attribute(const Loaded& code, int ordinal, CUfunction_attribute attribute, int value);
   // Of the current context, which has this id.
   Result<int> number_of(unsigned long long id);
+  bool is_primary(CUdevice device) const;
 
   void* library_ = nullptr;
   std::atomic<bool> one_device_ = false;        // the driver shows no other

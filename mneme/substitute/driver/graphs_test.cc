@@ -116,6 +116,13 @@ TEST_F(GraphsAtTheDriver, WithSeveralDevicesTheDriverHasToTellTheNodesContext) {
               HasSubstr("at the end: a=2 b=2\n" + line(0, 3, "3 launch attributes")));
 }
 
+TEST_F(GraphsAtTheDriver, CodeOfOneContextIsKnownWhenAnotherWasReset) {
+  code_.arguments = {{1, {std::byte{4}, std::byte{}, std::byte{}, std::byte{}}}};
+  const std::string two_devices = "MNEME_FAKE_DEVICES=2 MNEME_FAKE_NODE_CONTEXTS=1";
+  EXPECT_EQ(run_graphs("make_fill reset_other tell_first get_and_set_fewer instantiate launch", two_devices),
+            "first: add_one, 1 of 32, for a\nlaunched: a=1 b=0\nat the end: a=1 b=0\n" + line(1, 2, "1 other arguments"));
+}
+
 TEST_F(GraphsAtTheDriver, CodeOfAContextThatWasResetIsForgotten) {
   EXPECT_THAT(run_graphs("make instantiate launch reset make tell_first instantiate launch"),
               HasSubstr("first: add_one, 1 of 32, for a\n  told: b=0\nlaunched: a=0 b=0\nat the end: a=0 b=0\n" + line(6, 6)));

@@ -129,13 +129,19 @@ struct MakesContext<kSlot, CUresult(A...)> {
 template <mneme_driver_call kSlot>
 CUresult on_primary_reset(CUdevice device) {
   const CUresult code = next<kSlot, CUresult(CUdevice)>(device);
-  front().note_primary_context_ended();
+  front().note_primary_context_ended(device);
   return code;
 }
 template <mneme_driver_call kSlot>
 CUresult on_primary_release(CUdevice device) {
   const CUresult code = next<kSlot, CUresult(CUdevice)>(device);
-  if (!front().has_primary_context(device)) front().note_primary_context_ended();
+  if (!front().has_primary_context(device)) front().note_primary_context_ended(device);
+  return code;
+}
+CUresult on_destroy(CUcontext context) {
+  const auto id = front().id_of(context);
+  const CUresult code = next<MNEME_DRIVER_CALL_cuCtxDestroy_v2, CUresult(CUcontext)>(context);
+  if (code == CUDA_SUCCESS && id) front().note_own_context_ended(*id);
   return code;
 }
 
@@ -151,6 +157,7 @@ std::vector<driver::DriverHook> driver_context_hooks() {
           MNEME_CONTEXT_ENDS(cuDevicePrimaryCtxRelease_v2, on_primary_release),
           MNEME_CONTEXT_ENDS(cuDevicePrimaryCtxReset, on_primary_reset),
           MNEME_CONTEXT_ENDS(cuDevicePrimaryCtxReset_v2, on_primary_reset),
+          driver::hook(MNEME_DRIVER_CALL_cuCtxDestroy_v2, &on_destroy),
           MNEME_CONTEXT(cuCtxCreate_v2, CUcontext*, unsigned, CUdevice),
           MNEME_CONTEXT(cuCtxCreate_v3, CUcontext*, CUexecAffinityParam*, int, unsigned, CUdevice),
           MNEME_CONTEXT(cuCtxCreate_v4, CUcontext*, CUctxCreateParams*, unsigned, CUdevice),

@@ -420,6 +420,13 @@ static void step(const char* what) {
     CALL(cuGraphKernelNodeGetParams, first, &parameters);
     parameters.func = other;
     CALL(cuGraphKernelNodeSetParams, first, &parameters);
+  } else if (strcmp(what, "get_and_set_fewer") == 0) {
+    static unsigned fewer = 2;
+    CUDA_KERNEL_NODE_PARAMS parameters;
+    CALL(cuGraphKernelNodeGetParams, first, &parameters);
+    void* arguments[] = {parameters.kernelParams[0], &fewer};
+    parameters.kernelParams = arguments;
+    CALL(cuGraphKernelNodeSetParams, first, &parameters);
   } else if (strcmp(what, "set_fewer") == 0) {
     static unsigned fewer = 2;
     CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
