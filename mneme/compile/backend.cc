@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "mneme/base/stack_limit.h"
-#include "mneme/compile/deferred_compiler.h"
 
 namespace mneme {
 
@@ -46,8 +45,12 @@ Result<std::unique_ptr<Compiler>> Compiler::create(DeviceKind kind, const std::s
 Result<std::unique_ptr<Compiler>> Compiler::create_when_asked(DeviceKind kind, const std::string& architecture) {
   const CompilerBackend* backend = find_compiler_backend(kind);
   if (!backend) return create(kind, architecture);
-  MNEME_ASSIGN(std::string identity, backend->identity(architecture));
-  return defer_compiler(std::move(identity), [kind, architecture] { return create(kind, architecture); });
+  MNEME_ASSIGN(CompilerPlan plan, backend->plan(architecture));
+  plan.make = [make = std::move(plan.make)]() -> Result<std::unique_ptr<Compiler>> {
+    MNEME_TRY(provide_stack());
+    return make();
+  };
+  return defer_compiler(std::move(plan));
 }
 
 }  // namespace mneme

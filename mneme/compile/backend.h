@@ -14,6 +14,7 @@
 #include "mneme/base/status.h"
 #include "mneme/compile/code_comparison.h"
 #include "mneme/compile/compiler.h"
+#include "mneme/compile/deferred_compiler.h"
 #include "mneme/compile/program_code.h"
 
 namespace mneme {
@@ -26,9 +27,8 @@ struct CompilerBackend {
   std::string (*architecture)(const std::string& recorded) = nullptr;
   // Makes a compiler for an architecture; no device is needed.
   Result<std::unique_ptr<Compiler>> (*create)(const std::string& architecture) = nullptr;
-  // Compiler::identity() of what create() makes, without LLVM (object_cache.h). It fails as create() does where there is no
-  // assembler.
-  Result<std::string> (*identity)(const std::string& architecture) = nullptr;
+  // Plans what create() would make now, without LLVM. It fails as create() does where there is no assembler.
+  Result<CompilerPlan> (*plan)(const std::string& architecture) = nullptr;
   // Refuses options that no device of the kind can use: unsupported, naming the knob.
   Status (*check_options)(const CompileOptions& options) = nullptr;
   // Whether a device of `architecture` runs code for `target`.

@@ -5,8 +5,7 @@ namespace {
 
 class DeferredCompiler final : public Compiler {
  public:
-  DeferredCompiler(std::string identity, std::function<Result<std::unique_ptr<Compiler>>()> make)
-      : identity_(std::move(identity)), make_(std::move(make)) {}
+  explicit DeferredCompiler(CompilerPlan plan) : plan_(std::move(plan)) {}
 
   Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
     MNEME_ASSIGN(Compiler * compiler, made());
@@ -25,7 +24,7 @@ class DeferredCompiler final : public Compiler {
     if (compiler.ok()) return (*compiler)->assemble_all(translations);
     return std::vector<Result<CompiledCode>>(translations.size(), compiler.status());
   }
-  std::string identity() const override { return identity_; }
+  std::string identity() const override { return plan_.identity; }
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     MNEME_ASSIGN(Compiler * compiler, made());
     return compiler->emit(module, options, stage);
@@ -45,20 +44,26 @@ class DeferredCompiler final : public Compiler {
 
  private:
   Result<Compiler*> made() const {
-    if (!compiler_) compiler_ = make_();
+    if (!compiler_) compiler_ = make();
     if (!compiler_->ok()) return compiler_->status();
     return (*compiler_)->get();
   }
 
-  const std::string identity_;
-  const std::function<Result<std::unique_ptr<Compiler>>()> make_;
+  Result<std::unique_ptr<Compiler>> make() const {
+    MNEME_ASSIGN(std::unique_ptr<Compiler> compiler, plan_.make());
+    if (const std::string now = compiler->identity(); now != plan_.identity)
+      return error(Code::incompatible,
+                   "making the compiler '{}': it has become '{}' since the recording was prepared: prepare it again",
+                   plan_.identity, now);
+    return compiler;
+  }
+
+  const CompilerPlan plan_;
   mutable std::optional<Result<std::unique_ptr<Compiler>>> compiler_;
 };
 
 }  // namespace
 
-std::unique_ptr<Compiler> defer_compiler(std::string identity, std::function<Result<std::unique_ptr<Compiler>>()> make) {
-  return std::make_unique<DeferredCompiler>(std::move(identity), std::move(make));
-}
+std::unique_ptr<Compiler> defer_compiler(CompilerPlan plan) { return std::make_unique<DeferredCompiler>(std::move(plan)); }
 
 }  // namespace mneme

@@ -9,9 +9,16 @@
 
 namespace mneme {
 
-// Makes the compiler by `make` when something besides find() and identity() is first asked of it, and answers with what that one
-// answers; where `make` fails, it fails the same way each time, and assembler_arguments() is empty. `identity` is that of the
-// compiler to be made.
-std::unique_ptr<Compiler> defer_compiler(std::string identity, std::function<Result<std::unique_ptr<Compiler>>()> make);
+// A compiler that is to be made, by what was found when it was planned, whatever the environment says when it is made.
+struct CompilerPlan {
+  std::string identity;  // its Compiler::identity(), found without LLVM
+  std::function<Result<std::unique_ptr<Compiler>>()> make;
+};
+
+// Makes the compiler when something besides find() and identity() is first asked of it, and answers with what that one answers;
+// where the making fails, it fails the same way each time, and assembler_arguments() is empty. incompatible: what was made has
+// another identity than was planned, since the tools have changed on the disk meanwhile; code of it would be kept under the name
+// of the other.
+std::unique_ptr<Compiler> defer_compiler(CompilerPlan plan);
 
 }  // namespace mneme

@@ -52,7 +52,7 @@ class AmdgpuCompiler final : public Compiler {
     return code;
   }
 
-  std::string identity() const override { return *compiler_identity(architecture_); }
+  std::string identity() const override { return compiler_identity(architecture_); }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     AmdgpuCompilation compilation(options, stage, architecture_);

@@ -23,7 +23,7 @@ namespace {
 
 class NvptxCompiler final : public Compiler {
  public:
-  NvptxCompiler(std::string architecture, std::unique_ptr<PtxAssembler> assembler)
+  NvptxCompiler(std::string architecture, std::shared_ptr<PtxAssembler> assembler)
       : architecture_(std::move(architecture)), assembler_(std::move(assembler)) {
     if (assembler_->name() == "nvptxcompiler") joined_.emplace(*assembler_);
   }
@@ -140,7 +140,7 @@ class NvptxCompiler final : public Compiler {
   }
 
   std::string architecture_;
-  std::unique_ptr<PtxAssembler> assembler_;
+  std::shared_ptr<PtxAssembler> assembler_;
   std::optional<JoinedAssembly> joined_;  // nothing: kernels are assembled one by one
 };
 
@@ -159,6 +159,11 @@ Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architectur
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, const AssemblerSearch& search) {
   MNEME_TRY(create_machine({.architecture = architecture, .features = ""}, 0).status());
   MNEME_ASSIGN(std::unique_ptr<PtxAssembler> assembler, find_assembler(search));
+  return std::unique_ptr<Compiler>(new NvptxCompiler(architecture, std::move(assembler)));
+}
+
+Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, std::shared_ptr<PtxAssembler> assembler) {
+  MNEME_TRY(create_machine({.architecture = architecture, .features = ""}, 0).status());
   return std::unique_ptr<Compiler>(new NvptxCompiler(architecture, std::move(assembler)));
 }
 

@@ -20,6 +20,8 @@ namespace mneme::nvptx {
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture);
 // The same, but `search` chooses the assembler.
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, const AssemblerSearch& search);
+// The same with an assembler that was found before, which no other compiler uses.
+Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, std::shared_ptr<PtxAssembler> assembler);
 
 // Refuses options that are for AMD GPUs alone: unsupported, naming the knob.
 Status check_options(const CompileOptions& options);

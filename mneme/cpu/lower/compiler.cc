@@ -279,7 +279,7 @@ class CpuCompiler final : public Compiler {
     return code;
   }
 
-  std::string identity() const override { return *compiler_identity(architecture_); }
+  std::string identity() const override { return compiler_identity(architecture_); }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     CpuCompilation compilation(options, stage, architecture_);

@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #include <llvm/Config/llvm-config.h>
 
+#include "mneme/cpu/lower/compiler.h"
 #include "mneme/cpu/run/image.h"
 
 namespace mneme::cpu {
@@ -21,8 +22,12 @@ std::string processor() {
 
 }  // namespace
 
-Result<std::string> compiler_identity(const std::string& architecture) {
+std::string compiler_identity(const std::string& architecture) {
   return fmt::format("cpu {} {} LLVM {} image {}", architecture, processor(), LLVM_VERSION_STRING, MNEME_CPU_IMAGE_VERSION);
+}
+
+Result<CompilerPlan> plan_compiler(const std::string& architecture) {
+  return CompilerPlan{compiler_identity(architecture), [architecture] { return create_compiler(architecture); }};
 }
 
 }  // namespace mneme::cpu
