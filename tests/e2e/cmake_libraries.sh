@@ -56,6 +56,6 @@ refuses() {
   contains err.line "$2"
 }
 refuses 'add_mneme(nothing)' 'add_mneme: there is no target nothing'
-refuses 'add_mneme(l RCD)' 'what is RCD? The arguments are RDC, HIP and ARCH <arch>.'
+refuses 'add_mneme(l RCD)' 'what is RCD? The arguments are RDC, HIP, PLATFORM amd|nvidia and ARCH <arch>.'
 refuses 'set_target_properties(l PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
 add_mneme(l)' 'clang cannot do CUDA_SEPARABLE_COMPILATION: turn it off and say add_mneme(l RDC)'
