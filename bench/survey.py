@@ -41,6 +41,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 
@@ -56,6 +57,8 @@ REPLAY_LIMIT = 300  # seconds for one replay, check or sweep
 GRID = ("--grid", "passes=default<O1>|default<O3>", "--grid", "specialise.dimensions=false|true")
 MARK = "MNEME_SURVEY_RUN"  # in the environment of a command and of what that starts
 RUNNING = set()  # commands that have not ended
+STARTING = threading.Lock()  # over RUNNING's growth, and STOPPING
+STOPPING = threading.Event()  # no other command begins
 
 
 def say(text):
@@ -90,29 +93,47 @@ def end(process):
         time.sleep(0.01)
 
 
+def rest(process):
+    """What a command that was ended has written. What has lost its mark with its environment may live on, and keep the pipes open."""
+    try:
+        return process.communicate(timeout=3)
+    except subprocess.TimeoutExpired as still_open:
+        process.stdout.close()
+        process.stderr.close()
+        process.poll()
+        return still_open.output or b"", still_open.stderr or b""
+
+
+class Interrupted(Exception):
+    """The survey ends, and a command was not begun."""
+
+
 class Finished:
     """How a command ended: `status` as a shell tells it, None when it was ended after the limit; and what it wrote."""
 
     def __init__(self, command, *, limit, directory=None, environment=None):
         began = time.monotonic()
-        mark = uuid.uuid4().hex
-        process = subprocess.Popen(
-            [str(part) for part in command],
-            cwd=directory,
-            env={**os.environ, **(environment or {}), MARK: mark},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        process.mark = mark.encode()
-        RUNNING.add(process)
+        environment = {**os.environ, MARK: uuid.uuid4().hex, **(environment or {})}
+        with STARTING:
+            if STOPPING.is_set():
+                raise Interrupted
+            process = subprocess.Popen(
+                [str(part) for part in command],
+                cwd=directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            process.mark = environment[MARK].encode()
+            RUNNING.add(process)
         try:
             out, err = process.communicate(timeout=limit)
             self.status = process.returncode if process.returncode >= 0 else 128 - process.returncode
         except subprocess.TimeoutExpired:
             end(process)
-            out, err = process.communicate()
+            out, err = rest(process)
             self.status = None
         RUNNING.discard(process)
         self.seconds = time.monotonic() - began
@@ -169,7 +190,8 @@ class Survey:
         found = {"name": one.get("name", words[0]), "command": one["command"]}
         where = {
             "directory": self.root / one.get("directory", "."),
-            "environment": {key: str(value) for key, value in one.get("environment", {}).items()},
+            # One mark for all runs, since the program may print its environment.
+            "environment": {**{key: str(value) for key, value in one.get("environment", {}).items()}, MARK: uuid.uuid4().hex},
         }
         limit = self.options.limit or one.get("limit", self.limit)
         run = [self.options.mneme, "run", "--device", "cpu", "--"] if self.options.device == "cpu" else []
@@ -423,6 +445,8 @@ def main():
                 say(f"[{len(entries)}/{len(entries) + sum(not future.done() for future in futures)}] {entry['name']}: {entry['outcome']}")
         except KeyboardInterrupt:
             threads.shutdown(wait=False, cancel_futures=True)
+            with STARTING:
+                STOPPING.set()
             for process in list(RUNNING):
                 end(process)
             say("mneme-survey: interrupted; the same command goes on")

@@ -73,6 +73,43 @@ if pgrep -x sleep -a | grep -q "sleep 9876[345]"; then fail "what the program ha
 expect 2 survey lasting.toml --limit 0
 contains err "invalid seconds value: '0'"
 
+# What has left all of that, with its environment too, cannot be found. It keeps its output, which the survey does not wait for.
+cat >lost.sh <<'SOURCE'
+env -i setsid sh -c 'echo $$ >>lost.pids; exec sleep 120' &
+sleep 98763
+SOURCE
+printf '[[program]]\nname = "lost"\ncommand = "sh lost.sh"\n' >lost.toml
+before=$SECONDS
+expect 0 survey lost.toml --results lost --limit 2
+contains err "lost: does not end in 2 s by itself"
+[ $((SECONDS - before)) -lt 100 ] || fail "the survey waited for what it cannot end"
+# shellcheck disable=SC2046
+kill $(cat lost.pids)
+
+# When it is interrupted, no other run begins.
+cat >runs.sh <<'SOURCE'
+echo one >>runs
+sleep 98763
+SOURCE
+printf '[[program]]\nname = "long"\ncommand = "sh runs.sh"\n[[program]]\nname = "waits"\ncommand = "sh runs.sh"\n' >runs.toml
+env --default-signal=INT python3 "$CASE_FOLDER/../../bench/survey.py" --mneme "$(command -v mneme)" --device cpu runs.toml \
+  --results interrupted --limit 30 2>err &
+until [ -s runs ]; do sleep 0.1; done
+kill -INT $!
+wait $! || fail "it ended otherwise"
+contains err "mneme-survey: interrupted; the same command goes on"
+[ "$(cat runs)" = one ] || fail "a run began after the survey was interrupted"
+[ ! -s interrupted/programs.jsonl ] || fail "what was interrupted has an entry"
+
+# A program that prints what the survey has put into its environment is unchanged.
+cat >tells.toml <<'LIST'
+[[program]]
+name = "tells"
+command = "sh -c 'echo $MNEME_SURVEY_RUN; exec ./app'"
+LIST
+expect 0 survey tells.toml --results tells
+contains err "tells: unchanged"
+
 # Each launch compiled for an architecture that need not be there, and one that there is no compiler for.
 expect 0 survey list.toml --results compiled --only '^good$' --compile-for sm_80
 contains compiled/survey.md "1 of 1 (100.0 %) instances are compiled; a point of the grid has fewer registers for "
