@@ -36,7 +36,9 @@ void start_idle_thread(std::function<void()> work) {
   std::thread([work = std::move(work), program = programs_signals.value_or(blocked.before())] {
     programs_signals = program;
     work();
-    // As long as the main thread is there, the program's handlers are none of this one's business.
+    // While the main thread is there, a signal that it blocks may be waiting for it for long, and would come to this one. Should
+    // it end between this and the end of this thread, which is the last one then, the program's last functions run with all
+    // blocked.
     if (main_thread_has_ended()) ::pthread_sigmask(SIG_SETMASK, &program, nullptr);
   }).detach();
 }
