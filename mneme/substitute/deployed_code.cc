@@ -57,6 +57,15 @@ class HashOnDevices {
   mutable std::map<std::string, Result<Digest>> others_;
 };
 
+bool is_usual(const ProgramShape& shape) { return shape.shared <= kUsualShared && shape.cluster.volume() <= kUsualCluster; }
+
+// Lets launches of the code on the current device have a shape.
+Status allow(const ProgramShape& shape, const CodeLoader::Loaded& code, int ordinal, CodeLoader& loader) {
+  if (shape.shared > kUsualShared) MNEME_TRY(loader.allow_shared_memory(code, ordinal, shape.shared));
+  if (shape.cluster.volume() > kUsualCluster) MNEME_TRY(loader.allow_large_clusters(code, ordinal));
+  return {};
+}
+
 bool runs_on(const TunedKernel& code, const Result<std::string>& architecture) {
   return architecture.ok() && *architecture == code.architecture;
 }
@@ -275,11 +284,8 @@ std::optional<DeployedCode::Choice> DeployedCode::choose(Kernel& kernel, const P
     }
     if (!ready && !launch.is_node && loader.is_capturing(launch.stream)) return keep(KeptBy::capture);
     Status prepared = ready ? Status() : prepare(kernel, *candidate, launch, ordinal, loader);
-    const bool usual = shape.shared <= kUsualShared && shape.cluster.volume() <= kUsualCluster;
-    if (prepared.ok() && shape.shared > kUsualShared)
-      prepared = loader.allow_shared_memory(candidate->loaded, ordinal, shape.shared);
-    if (prepared.ok() && shape.cluster.volume() > kUsualCluster)
-      prepared = loader.allow_large_clusters(candidate->loaded, ordinal);
+    const bool usual = is_usual(shape);
+    if (prepared.ok()) prepared = allow(shape, candidate->loaded, ordinal, loader);
     if (!prepared.ok()) {
       kernel.drop(prepared);
       return keep(KeptBy::failure);
@@ -383,7 +389,7 @@ Result<TrialOutcome> DeployedCode::compare(const Substitute& substitute, const T
       MNEME_ASSIGN(candidate.for_trials, device.load(file_.images[candidate.code->image], candidate.code->name));
     }
     code.loaded = candidate.for_trials;
-    return {};
+    return allow(substitute.shape, code.loaded, device.current_device(), device);
   };
   if (Status described = describe_code(); !described.ok()) {
     (void)launch.original();

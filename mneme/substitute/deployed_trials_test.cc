@@ -344,5 +344,21 @@ TEST_F(Trials, VariablesAreCopiesToo) {
       << "the program's own code does not count";
 }
 
+// The code of a trial is loaded by itself where it has variables, and is to be allowed the same.
+TEST_F(Trials, WhatALargeShapeNeedsIsAllowedToTheCodeOfATrialToo) {
+  static uint64_t offset = 5;
+  code_.variables = {"offsets"};
+  loader_.variable = {address_of(&offset), Bytes(sizeof offset)};
+  const ProgramShape large{{16, 1, 1}, {32, 1, 1}, 64_KiB, false, {16, 1, 1}};
+  code_.rule = {LaunchRule::Covers::shape, large, large};
+  auto deployed = deploy(16, {.verify = 1});
+  make(*deployed, double_all, large);
+  EXPECT_EQ(loader_.loads, 2);
+  EXPECT_EQ(loader_.large_shared.size(), 2u);
+  EXPECT_EQ(loader_.large.size(), 2u);
+  make(*deployed, double_all, large);
+  EXPECT_THAT(deployed->summary().front(), HasSubstr("1 of 2 launches ran the deployed code; the others: 1 run both ways"));
+}
+
 }  // namespace
 }  // namespace mneme

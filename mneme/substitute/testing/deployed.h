@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <list>
+#include <set>
 
 #include "mneme/runtime/testing/device_image.h"
 #include "mneme/substitute/allocations.h"
@@ -29,18 +30,20 @@ class FakeLoader final : public TrialDevice {
   Result<Loaded> load(ByteSpan image, const std::string& kernel) override {
     ++loads;
     if (image.size() == 3) return error(Code::device_fault, "cudaLibraryLoadData returned 200");
-    return Loaded{this, const_cast<std::byte*>(image.data())};
+    return Loaded{reinterpret_cast<void*>(static_cast<uintptr_t>(loads)), const_cast<std::byte*>(image.data())};
   }
   Status write_addresses(const Loaded&, std::span<const uint64_t> addresses) override {
     written.assign(addresses.begin(), addresses.end());
     return {};
   }
-  Status allow_shared_memory(const Loaded&, int, Bytes size) override {
+  Status allow_shared_memory(const Loaded& code, int, Bytes size) override {
     allowed = size;
+    large_shared.insert(code.library);
     return {};
   }
-  Status allow_large_clusters(const Loaded&, int) override {
+  Status allow_large_clusters(const Loaded& code, int) override {
     ++large_clusters;
+    large.insert(code.library);
     return {};
   }
 
@@ -80,6 +83,7 @@ class FakeLoader final : public TrialDevice {
   MemoryRange variable{DevicePtr(0x1000), Bytes(8)};
   std::vector<uint64_t> sizes{8, 8, 4}, written;
   Bytes allowed;
+  std::set<void*> large_shared, large;  // libraries, by the number of their load, to which each was allowed
   Allocations memory;
 };
 
