@@ -2,13 +2,17 @@
 
 namespace mneme::substitute {
 
-Status check_set(bool is_set, int code) {
-  if (is_set) return {};
+Status check_set(int code) {
+  if (code == 0) return {};
   return error(Code::device_fault, "setting the deployed code for a node of a graph returned {}", code);
 }
 
-const DeployedCode::Substitute* find_for_node(void* node, NodeKernel& kernel, NodeVendor& vendor) {
-  vendor.add_attributes(node, kernel);
+const DeployedCode::Substitute* find_for_node(void* node, const NodeAttributes& attributes, NodeKernel& kernel,
+                                              NodeVendor& vendor) {
+  // Of a rule that covers one shape the program's kernel has come with what was recorded.
+  kernel.shape.cooperative = false;
+  kernel.shape.cluster = ProgramShape().cluster;
+  vendor.add_attributes(node, attributes, kernel);
   return process()->code.find({kernel.function, kernel.shape, kernel.arguments, nullptr, kernel.odd, true}, process()->registry,
                               vendor.loader());
 }
@@ -18,11 +22,11 @@ void deploy_into_node(void* node, NodeKernel own, NodeVendor& vendor) {
   const auto made = vendor.get(node);
   if (!made) return;
   own.arguments = made->arguments;
-  const auto* const by = find_for_node(node, own, vendor);
+  const auto* const by = find_for_node(node, {node}, own, vendor);
   if (!by) return;
   DeployedCode& code = process()->code;
   const NodeKernel deployed{by->handle, by->shape, own.arguments};
-  if (const Status set = vendor.set(node, deployed); !set.ok()) return code.end(*by, set);
+  if (const Status set = check_set(vendor.set(node, deployed)); !set.ok()) return code.end(*by, set);
   // A vendor that tells another handle would tell the program of a kernel that it does not know.
   const auto held = vendor.get(node);
   if (!held || program_kernel(*held)) return code.end(*by);
@@ -36,13 +40,9 @@ std::optional<NodeKernel> program_kernel(const NodeKernel& held) {
   return NodeKernel{replaced->function, replaced->shape, held.arguments, held.odd};
 }
 
-std::optional<NodeKernel> take_back(void* node, NodeVendor& vendor) {
-  const auto held = vendor.get(node);
-  if (!held) return std::nullopt;
-  const auto own = program_kernel(*held);
-  if (!own) return held;
-  if (!vendor.set(node, *own).ok()) return std::nullopt;
-  return vendor.get(node);  // the arguments may lie elsewhere now
+bool holds(const NodeKernel& held, const DeployedCode::Substitute& by) {
+  return held.function == by.handle && held.shape.grid == by.shape.grid && held.shape.block == by.shape.block &&
+         held.shape.shared == by.shape.shared;
 }
 
 }  // namespace mneme::substitute

@@ -19,6 +19,13 @@ struct NodeKernel {
   bool odd = false;  // as ProgramLaunch::odd
 };
 
+// Where attributes of a node are read: those of another node, or one of them as it is about to be.
+struct NodeAttributes {
+  void* node = nullptr;
+  int id = -1;                  // the vendor's
+  const void* value = nullptr;  // of this one, which is not read of the node
+};
+
 // What the vendor has for nodes. No call leaves an error behind that the program would find.
 class NodeVendor {
  public:
@@ -26,9 +33,10 @@ class NodeVendor {
   virtual CodeLoader& loader() = 0;
   // What the node holds, without its attributes; nothing: it is no node of a kernel, or the vendor does not tell.
   virtual std::optional<NodeKernel> get(void* node) = 0;
-  virtual Status set(void* node, const NodeKernel& kernel) = 0;
-  // Adds what the node's attributes say of a launch, and whether deployed code may stand there at all.
-  virtual void add_attributes(void* node, NodeKernel& kernel) = 0;
+  // Returns the vendor's code, which is 0 where the kernel was set.
+  virtual int set(void* node, const NodeKernel& kernel) = 0;
+  // Adds what these attributes say of a launch, and whether deployed code may stand in the node at all.
+  virtual void add_attributes(void* node, const NodeAttributes& attributes, NodeKernel& kernel) = 0;
 };
 
 // To be called when the program has made a node of this kernel, or has set it there. Its arguments are asked of the node.
@@ -40,17 +48,23 @@ R deploy_into_executable(void* node, NodeKernel kernel, NodeVendor& vendor, R su
 
 // The program's kernel where the node has deployed code in its place; nothing: it has not.
 std::optional<NodeKernel> program_kernel(const NodeKernel& held);
-// Puts the program's own kernel back, before the program changes attributes that conditions depend on. Returns the kernel, for
-// deploy_into_node(); nothing: the vendor does not tell.
-std::optional<NodeKernel> take_back(void* node, NodeVendor& vendor);
+// To be called when the program changes attributes that conditions depend on: `change` makes its call, and `after` is what it
+// makes of them. Where that decides otherwise about the node, the program's own kernel is put back before; where that fails, the
+// change is not made, and the program gets the failure. A node that is not decided otherwise is not set: what the program was
+// told of it stays. Returns what the program gets.
+template <typename R, typename Change>
+R change_attributes(void* node, const NodeAttributes& after, NodeVendor& vendor, Change change);
 
-// The code that has the kernel's place; null: none has.
-const DeployedCode::Substitute* find_for_node(void* node, NodeKernel& kernel, NodeVendor& vendor);
-Status check_set(bool is_set, int code);
+// The code that has the kernel's place where the node has these attributes; null: none has.
+const DeployedCode::Substitute* find_for_node(void* node, const NodeAttributes& attributes, NodeKernel& kernel,
+                                              NodeVendor& vendor);
+// Whether a node holds this code, in its shape.
+bool holds(const NodeKernel& held, const DeployedCode::Substitute& by);
+Status check_set(int code);
 
 template <typename R, typename With, typename Own>
 R deploy_into_executable(void* node, NodeKernel kernel, NodeVendor& vendor, R success, With with, Own own) {
-  const auto* const by = find_for_node(node, kernel, vendor);
+  const auto* const by = find_for_node(node, {node}, kernel, vendor);
   if (!by) return own();
   const R set = with(NodeKernel{by->handle, by->shape, kernel.arguments});
   if (set == success) {
@@ -58,8 +72,27 @@ R deploy_into_executable(void* node, NodeKernel kernel, NodeVendor& vendor, R su
     return set;
   }
   const R made = own();
-  made == success ? process()->code.end(*by, check_set(false, static_cast<int>(set))) : process()->code.end_without(*by);
+  made == success ? process()->code.end(*by, check_set(static_cast<int>(set))) : process()->code.end_without(*by);
   return made;
+}
+
+template <typename R, typename Change>
+R change_attributes(void* node, const NodeAttributes& after, NodeVendor& vendor, Change change) {
+  const auto held = vendor.get(node);
+  auto own = held ? program_kernel(*held) : std::nullopt;
+  if (!own) {
+    const R code = change();
+    if (held && code == R{}) deploy_into_node(node, *held, vendor);
+    return code;
+  }
+  const auto* const by = find_for_node(node, after, *own, vendor);
+  const bool stays = by && holds(*held, *by);
+  if (!stays)
+    if (const int code = vendor.set(node, *own); code != 0) return static_cast<R>(code);
+  const R code = change();
+  if (code == R{} && stays) process()->code.end(*by);
+  if (code == R{} && by && !stays) deploy_into_node(node, *own, vendor);
+  return code;
 }
 
 }  // namespace mneme::substitute

@@ -36,19 +36,18 @@ class TableNodes final : public NodeVendor {
       return std::nullopt;
     return kernel_of(p);
   }
-  Status set(void* node, const NodeKernel& kernel) override {
+  int set(void* node, const NodeKernel& kernel) override {
     cudaKernelNodeParams p{};
     write(kernel, p);
-    const cudaError_t code =
-        quietly([&] { return MNEME_NEXT(table_, cudaGraphKernelNodeSetParams)(static_cast<cudaGraphNode_t>(node), &p); });
-    return check_set(code == cudaSuccess, static_cast<int>(code));
+    return quietly([&] { return MNEME_NEXT(table_, cudaGraphKernelNodeSetParams)(static_cast<cudaGraphNode_t>(node), &p); });
   }
-  void add_attributes(void* node, NodeKernel& kernel) override {
+  void add_attributes(void*, const NodeAttributes& attributes, NodeKernel& kernel) override {
     const auto value_of = [&](cudaLaunchAttributeID id) {
+      if (attributes.id == static_cast<int>(id)) return *static_cast<const cudaLaunchAttributeValue*>(attributes.value);
       cudaLaunchAttributeValue value{};
       const auto ask = MNEME_NEXT(table_, cudaGraphKernelNodeGetAttribute);
       // The runtime knows no newer ones than itself.
-      if (quietly([&] { return ask(static_cast<cudaGraphNode_t>(node), id, &value); }) != cudaSuccess) value = {};
+      if (quietly([&] { return ask(static_cast<cudaGraphNode_t>(attributes.node), id, &value); }) != cudaSuccess) value = {};
       return value;
     };
     kernel.shape.cooperative = value_of(cudaLaunchAttributeCooperative).cooperative != 0;
@@ -133,21 +132,16 @@ cudaError_t on_set_executable_any(Table& table, cudaGraphExec_t executable, cuda
 }
 
 // Conditions are about attributes too: what stands in the node is decided anew.
-template <typename Change>
-cudaError_t change_attributes(Table& table, cudaGraphNode_t node, Change change) {
-  TableNodes nodes(table);
-  const auto own = take_back(node, nodes);
-  const cudaError_t code = change();
-  if (own) made(table, code, node, *own);
-  return code;
-}
 cudaError_t on_set_attribute(Table& table, cudaGraphNode_t node, cudaLaunchAttributeID id,
                              const cudaLaunchAttributeValue* value) {
   const auto change = [&] { return MNEME_NEXT(table, cudaGraphKernelNodeSetAttribute)(node, id, value); };
-  return is_harmless(id) ? change() : change_attributes(table, node, change);
+  TableNodes nodes(table);
+  return is_harmless(id) || !value ? change() : change_attributes<cudaError_t>(node, {node, id, value}, nodes, change);
 }
 cudaError_t on_copy_attributes(Table& table, cudaGraphNode_t to, cudaGraphNode_t from) {
-  return change_attributes(table, to, [&] { return MNEME_NEXT(table, cudaGraphKernelNodeCopyAttributes)(to, from); });
+  TableNodes nodes(table);
+  return change_attributes<cudaError_t>(to, {from}, nodes,
+                                        [&] { return MNEME_NEXT(table, cudaGraphKernelNodeCopyAttributes)(to, from); });
 }
 
 #define MNEME_SLOT(name, handler) Hook<MNEME_CALL_##name, handler>

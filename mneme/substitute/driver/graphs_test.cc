@@ -88,9 +88,23 @@ TEST_F(GraphsAtTheDriver, AttributesAreConditionsToo) {
   EXPECT_THAT(run_graphs(steps), HasSubstr("at the end: a=1 b=0\n" + line(1, 3, "2 another launch shape")));
   code_.rule = {LaunchRule::Covers::shape, recorded, recorded};
   EXPECT_THAT(run_graphs(steps), HasSubstr("at the end: a=0 b=0\n" + line(1, 3, "2 another launch shape")));
+  EXPECT_THAT(run_graphs("make_fill cooperative no_cluster instantiate launch"),
+              HasSubstr("at the end: a=1 b=0\n" + line(1, 4, "3 another launch shape")));
   code_.rule = {LaunchRule::Covers::any};
   EXPECT_THAT(run_graphs("make_fill updatable instantiate launch"),
               HasSubstr("at the end: a=1 b=0\n" + line(1, 2, "1 launch attributes")));
+}
+
+TEST_F(GraphsAtTheDriver, ANodeThatIsDecidedAlikeIsNotSetForAnAttribute) {
+  code_.arguments = {{1, {std::byte{4}, std::byte{}, std::byte{}, std::byte{}}}};
+  EXPECT_EQ(run_graphs("make_fill get_attribute_and_set instantiate launch"),
+            "launched: a=0 b=0\nat the end: a=0 b=0\n" + line(3, 3));
+}
+
+TEST_F(GraphsAtTheDriver, AnAttributeIsNotChangedWhereTheProgramsKernelCannotBePutBack) {
+  EXPECT_EQ(run_graphs("make_fill fail:cuGraphKernelNodeSetParams_v2:0 cooperative instantiate launch"),
+            "cuGraphKernelNodeSetAttribute returned 701\nlaunched: a=0 b=0\nat the end: a=0 b=0\n" +
+                line(1, 2, "1 another launch shape"));
 }
 
 TEST_F(GraphsAtTheDriver, WhatFailsIsTheProgramsOwnNode) {

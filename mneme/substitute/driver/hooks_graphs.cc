@@ -69,20 +69,20 @@ class DriverNodes final : public NodeVendor {
     if (driver_functions().get(static_cast<CUgraphNode>(node), &p) != CUDA_SUCCESS) return std::nullopt;
     return kernel_of(p);
   }
-  Status set(void* node, const NodeKernel& kernel) override {
+  int set(void* node, const NodeKernel& kernel) override {
     Parameters p{};
     write(kernel, p);
-    const CUresult code = driver_functions().set(static_cast<CUgraphNode>(node), &p);
-    return check_set(code == CUDA_SUCCESS, static_cast<int>(code));
+    return driver_functions().set(static_cast<CUgraphNode>(node), &p);
   }
-  void add_attributes(void* handle, NodeKernel& kernel) override {
-    auto* const node = static_cast<CUgraphNode>(handle);
+  void add_attributes(void* node, const NodeAttributes& attributes, NodeKernel& kernel) override {
     Parameters p{};
-    kernel.odd = kernel.odd || driver_functions().get(node, &p) != CUDA_SUCCESS || !front().is_current_context(p.ctx);
+    kernel.odd = kernel.odd || driver_functions().get(static_cast<CUgraphNode>(node), &p) != CUDA_SUCCESS ||
+                 !front().is_current_context(p.ctx);
     const auto value_of = [&](CUlaunchAttributeID id) {
+      if (attributes.id == static_cast<int>(id)) return *static_cast<const CUlaunchAttributeValue*>(attributes.value);
       CUlaunchAttributeValue value{};
       // The driver knows no newer ones than itself.
-      if (driver_functions().attribute(node, id, &value) != CUDA_SUCCESS) value = {};
+      if (driver_functions().attribute(static_cast<CUgraphNode>(attributes.node), id, &value) != CUDA_SUCCESS) value = {};
       return value;
     };
     kernel.shape.cooperative = value_of(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative != 0;
@@ -170,19 +170,14 @@ CUresult on_set_executable_any(CUgraphExec executable, CUgraphNode node, CUgraph
 }
 
 // Conditions are about attributes too: what stands in the node is decided anew.
-template <typename Change>
-CUresult change_attributes(CUgraphNode node, Change change) {
-  const auto own = take_back(node, nodes());
-  const CUresult code = change();
-  if (own) made(code, node, *own);
-  return code;
-}
 CUresult on_set_attribute(CUgraphNode node, CUlaunchAttributeID id, const CUlaunchAttributeValue* value) {
   const auto change = [&] { return next<MNEME_DRIVER_CALL_cuGraphKernelNodeSetAttribute>(node, id, value); };
-  return is_harmless(static_cast<cudaLaunchAttributeID>(id)) ? change() : change_attributes(node, change);
+  if (is_harmless(static_cast<cudaLaunchAttributeID>(id)) || !value) return change();
+  return change_attributes<CUresult>(node, {node, static_cast<int>(id), value}, nodes(), change);
 }
 CUresult on_copy_attributes(CUgraphNode to, CUgraphNode from) {
-  return change_attributes(to, [&] { return next<MNEME_DRIVER_CALL_cuGraphKernelNodeCopyAttributes>(to, from); });
+  return change_attributes<CUresult>(to, {from}, nodes(),
+                                     [&] { return next<MNEME_DRIVER_CALL_cuGraphKernelNodeCopyAttributes>(to, from); });
 }
 
 }  // namespace

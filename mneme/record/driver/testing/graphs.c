@@ -329,6 +329,11 @@ static void step(const char* what) {
     value.clusterDim.x = 2;
     value.clusterDim.y = value.clusterDim.z = 1;
     CALL(cuGraphKernelNodeSetAttribute, first, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
+  } else if (strcmp(what, "no_cluster") == 0) {
+    CUlaunchAttributeValue value;
+    memset(&value, 0, sizeof value);
+    value.clusterDim.x = value.clusterDim.y = value.clusterDim.z = 1;
+    CALL(cuGraphKernelNodeSetAttribute, first, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
   } else if (strcmp(what, "capture") == 0) {
     CUdeviceptr buffers[] = {a, b, a};
     CALL(cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -413,6 +418,14 @@ static void step(const char* what) {
   } else if (strcmp(what, "get_and_set_blocks") == 0) { /* with the arguments that are the node's own */
     CUDA_KERNEL_NODE_PARAMS parameters;
     CALL(cuGraphKernelNodeGetParams, first, &parameters);
+    parameters.gridDimX = 8;
+    CALL(cuGraphKernelNodeSetParams, first, &parameters);
+  } else if (strcmp(what, "get_attribute_and_set") == 0) { /* an attribute leaves the arguments where they are */
+    CUDA_KERNEL_NODE_PARAMS parameters;
+    CUlaunchAttributeValue value;
+    memset(&value, 0, sizeof value);
+    CALL(cuGraphKernelNodeGetParams, first, &parameters);
+    CALL(cuGraphKernelNodeSetAttribute, first, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
     parameters.gridDimX = 8;
     CALL(cuGraphKernelNodeSetParams, first, &parameters);
   } else if (strcmp(what, "get_and_set_other") == 0) { /* which names the kernel of a library yet */
