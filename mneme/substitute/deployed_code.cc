@@ -207,8 +207,29 @@ DeployedCode::Kernel* DeployedCode::look_up(const ProgramLaunch& launch, Registr
     if (auto known = kernels_.find(launch.function); known != kernels_.end()) return known->second.get();
   }
   auto described = describe_kernel(launch, registry, loader);
+  if (described) inherit(*described);
   std::unique_lock lock(mutex_);
   return kernels_.emplace(launch.function, std::move(described)).first->second.get();
+}
+
+// The code is loaded anew, since the program's variables may lie elsewhere.
+void DeployedCode::inherit(Kernel& kernel) const {
+  const Kernel* before = nullptr;
+  {
+    std::shared_lock lock(mutex_);
+    if (const auto known = last_.find(kernel.candidates.front()->code); known != last_.end()) before = known->second;
+  }
+  if (!before) return;
+  if (before->dropped) {
+    kernel.dropped_by = before->dropped_by.load();
+    kernel.dropped = true;
+  }
+  for (const auto& candidate : kernel.candidates)
+    for (const auto& same : before->candidates)
+      if (same->code == candidate->code) {
+        std::lock_guard lock(same->mutex);
+        candidate->judged = same->judged;
+      }
 }
 
 Status DeployedCode::prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal,
@@ -401,8 +422,12 @@ Result<TrialOutcome> DeployedCode::compare(const Substitute& substitute, const T
 void DeployedCode::forget_kernels() {
   std::unique_lock lock(mutex_);
   generation_ = next_generation();
-  for (auto& [function, kernel] : kernels_)
-    if (kernel) former_.push_back(std::move(kernel));
+  for (auto& [function, kernel] : kernels_) {
+    if (!kernel) continue;
+    Kernel*& last = last_[kernel->candidates.front()->code];
+    if (!last || !last->dropped) last = kernel.get();
+    former_.push_back(std::move(kernel));
+  }
   kernels_.clear();
 }
 

@@ -67,7 +67,8 @@ class DeployedCode {
   };
   std::optional<Replaced> replaced_by(const void* handle, const ProgramShape& shape) const;
 
-  // The program has unloaded code: functions may come to stand for others.
+  // The program has unloaded code: functions may come to stand for others. What was found of a kernel's code holds where the
+  // kernel is loaded again.
   void forget_kernels();
   // The devices of these numbers have lost what was loaded onto them.
   void forget_devices(std::span<const int> ordinals);
@@ -83,6 +84,7 @@ class DeployedCode {
   static Recent& recent();
   void begin_known(Known& known, const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   Kernel* look_up(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
+  void inherit(Kernel& kernel) const;
   std::unique_ptr<Kernel> describe_kernel(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) const;
   // Loads the code of a candidate, and makes it ready on the current device.
   Status prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal, CodeLoader& loader) const;
@@ -99,7 +101,9 @@ class DeployedCode {
   std::atomic<uint64_t> generation_;  // another one when functions may stand for others, or what was loaded is lost
   mutable std::shared_mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Kernel>> kernels_;  // by the function; null: the file has none for it
-  std::vector<std::unique_ptr<Kernel>> former_;                       // of functions that are gone
+  std::vector<std::unique_ptr<Kernel>> former_;                       // of functions that are gone; they stay
+  std::unordered_map<const TunedKernel*, Kernel*>
+      last_;  // the last of these by their first candidate, rather one that was dropped
   struct Origin {
     const void* function;    // of the program
     const LaunchRule* rule;  // of the file

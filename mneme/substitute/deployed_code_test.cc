@@ -136,6 +136,17 @@ TEST_F(Deployed, AFailureIsTheProgramsOwnCodeForGood) {
   EXPECT_FALSE(launch(*deploy())) << "a parameter that is not there";
 }
 
+TEST_F(Deployed, AFailureIsForGoodWhereTheProgramLoadsItsCodeAgain) {
+  auto deployed = deploy(3);
+  EXPECT_FALSE(launch(*deployed));
+  for (int i = 0; i < 2; ++i) {
+    deployed->forget_kernels();
+    EXPECT_FALSE(launch(*deployed));
+  }
+  EXPECT_EQ(loader_.loads, 1);
+  EXPECT_THAT(deployed->summary().front(), HasSubstr("0 of 3 launches ran the deployed code; the others: 3 after a failure"));
+}
+
 // One file for the GPUs of two types, and a process that has both.
 TEST_F(Deployed, EachDeviceHasTheCodeForItsArchitecture) {
   TunedFile file, other;

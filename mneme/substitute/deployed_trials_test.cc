@@ -360,5 +360,25 @@ TEST_F(Trials, WhatALargeShapeNeedsIsAllowedToTheCodeOfATrialToo) {
   EXPECT_THAT(deployed->summary().front(), HasSubstr("1 of 2 launches ran the deployed code; the others: 1 run both ways"));
 }
 
+// As programs do that load their code for each step anew.
+TEST_F(Trials, WhatWasFoundHoldsWhereTheProgramLoadsItsCodeAgain) {
+  auto wrong = deploy(16, {.verify = 1});
+  const auto leaves_one_more = [](void* const* arguments) { ++argument<uint32_t*>(arguments, 0)[7]; };
+  for (int i = 0; i < 3; ++i) {
+    make(*wrong, leaves_one_more);
+    wrong->forget_kernels();
+  }
+  EXPECT_EQ(originals_, 3);
+  EXPECT_THAT(wrong->summary().front(),
+              HasSubstr("0 of 3 launches ran the deployed code; the others: 1 run both ways, 2 after a difference ("));
+  auto right = deploy(16, {.verify = 2});
+  for (int i = 0; i < 4; ++i) {
+    make(*right, double_all);
+    right->forget_kernels();
+  }
+  EXPECT_EQ(right->summary().front(),
+            "tuned: scale(int*, int*, int): 2 of 4 launches ran the deployed code; the others: 2 run both ways");
+}
+
 }  // namespace
 }  // namespace mneme
