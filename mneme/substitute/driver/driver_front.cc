@@ -16,6 +16,8 @@ namespace mneme::substitute {
   X(cuCtxGetDevice)             \
   X(cuCtxGetCurrent)            \
   X(cuCtxGetId)                 \
+  X(cuCtxPushCurrent)           \
+  X(cuCtxPopCurrent)            \
   X(cuDeviceGetCount)           \
   X(cuDeviceGetAttribute)       \
   X(cuDevicePrimaryCtxGetState) \
@@ -354,6 +356,14 @@ CUfunction DriverFront::function_here(CUkernel kernel) {
   if (const auto known = registry.find_kernel(kernel); known && !registry.find_kernel(here))
     registry.add_function(driver::key_of(known->image->handle()), here, known->name.c_str());
   return here;
+}
+
+CUfunction DriverFront::function_in(CUcontext context, CUkernel kernel) {
+  if (!context || is_current_context(context)) return function_here(kernel);
+  if (functions_->cuCtxPushCurrent(context) != CUDA_SUCCESS) return nullptr;
+  CUfunction there = function_here(kernel);
+  functions_->cuCtxPopCurrent(&context);
+  return there;
 }
 
 Result<Bytes> DriverFront::free_memory() {

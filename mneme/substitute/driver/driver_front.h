@@ -57,6 +57,8 @@ class DriverFront final : public TrialDevice {
   // The function that such a kernel is in the current context, which the program may name from now on; null where the driver does
   // not tell.
   CUfunction function_here(CUkernel kernel);
+  // The same in another context; null: in the current one.
+  CUfunction function_in(CUcontext context, CUkernel kernel);
   // The program makes a context beside the primary one of a device.
   void note_own_context() { has_own_contexts_.store(true, std::memory_order_release); }
   // The primary context of a device has ended, with all that was loaded into it, or one that the program has made, which has this

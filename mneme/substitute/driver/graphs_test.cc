@@ -130,6 +130,15 @@ TEST_F(GraphsAtTheDriver, WithSeveralDevicesTheDriverHasToTellTheNodesContext) {
               HasSubstr("at the end: a=2 b=2\n" + line(0, 3, "3 launch attributes")));
 }
 
+// What is set into it and what is told of it is of its own context.
+TEST_F(GraphsAtTheDriver, ANodeMayBeAskedAndChangedWithAnotherDevice) {
+  const std::string two_devices = "MNEME_FAKE_DEVICES=2 MNEME_FAKE_NODE_CONTEXTS=1";
+  EXPECT_EQ(run_graphs("make_of_library elsewhere get_first back set_got instantiate launch", two_devices),
+            "launched: a=0 b=0\nat the end: a=0 b=0\n" + line(2, 2));
+  EXPECT_EQ(run_graphs("make_of_library elsewhere cooperative back instantiate launch", two_devices),
+            "launched: a=1 b=0\nat the end: a=1 b=0\n" + line(1, 3, "2 launch attributes"));
+}
+
 TEST_F(GraphsAtTheDriver, CodeOfOneContextIsKnownWhenAnotherWasReset) {
   code_.arguments = {{1, {std::byte{4}, std::byte{}, std::byte{}, std::byte{}}}};
   const std::string two_devices = "MNEME_FAKE_DEVICES=2 MNEME_FAKE_NODE_CONTEXTS=1";

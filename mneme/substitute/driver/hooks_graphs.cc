@@ -34,12 +34,14 @@ CUresult next(A... arguments) {
 }
 
 // The structures of all versions have these members, and older ones neither a kernel nor a context. The driver may tell two
-// handles of one kernel, of which the program has got one; where the program gives two, the function counts.
+// handles of one kernel, of which the program has got one; where the program gives two, the function counts. `context` is the
+// node's; null: the current one.
 template <typename P>
-NodeKernel kernel_of(const P& p) {
+NodeKernel kernel_of(const P& p, CUcontext context = nullptr) {
   const void* function = p.func;
   if constexpr (requires { p.kern; })
-    if (const CUkernel known = front().library_kernel(p.kern); !function || (known && front().function_here(known) == function))
+    if (const CUkernel known = front().library_kernel(p.kern);
+        !function || (known && front().function_in(context, known) == function))
       function = p.kern;
   return {function,
           {{p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, Bytes(p.sharedMemBytes)},
@@ -47,12 +49,13 @@ NodeKernel kernel_of(const P& p) {
           p.extra != nullptr};
 }
 
+// A kernel of a library is named with the node's context, which p has.
 template <typename P>
 void write(const NodeKernel& kernel, P& p) {
   p.func = static_cast<CUfunction>(const_cast<void*>(kernel.function));
   if constexpr (requires { p.kern; }) {
     p.kern = front().library_kernel(kernel.function);
-    if (p.kern) p.func = front().function_here(p.kern);
+    if (p.kern) p.func = nullptr;
   }
   const auto& [grid, block, shared, cooperative, cluster] = kernel.shape;
   p.gridDimX = grid.x, p.gridDimY = grid.y, p.gridDimZ = grid.z;
@@ -67,11 +70,13 @@ class DriverNodes final : public NodeVendor {
   std::optional<NodeKernel> get(void* node) override {
     Parameters p{};
     if (driver_functions().get(static_cast<CUgraphNode>(node), &p) != CUDA_SUCCESS) return std::nullopt;
-    return kernel_of(p);
+    return kernel_of(p, p.ctx);
   }
   int set(void* node, const NodeKernel& kernel) override {
     Parameters p{};
+    if (const CUresult code = driver_functions().get(static_cast<CUgraphNode>(node), &p); code != CUDA_SUCCESS) return code;
     write(kernel, p);
+    p.extra = nullptr;
     return driver_functions().set(static_cast<CUgraphNode>(node), &p);
   }
   void add_attributes(void* node, const NodeAttributes& attributes, NodeKernel& kernel) override {
@@ -104,10 +109,16 @@ void made(CUresult code, CUgraphNode node, const NodeKernel& kernel) {
   if (code == CUDA_SUCCESS) deploy_into_node(node, kernel, nodes());
 }
 
+// The program is told both handles of a kernel of a library, as the driver would.
 template <typename P>
 void tell_own(P& p) {
-  const auto own = program_kernel(kernel_of(p));
-  if (own) write(*own, p);
+  CUcontext context = nullptr;
+  if constexpr (requires { p.ctx; }) context = p.ctx;
+  const auto own = program_kernel(kernel_of(p, context));
+  if (!own) return;
+  write(*own, p);
+  if constexpr (requires { p.kern; })
+    if (p.kern) p.func = front().function_in(context, p.kern);
 }
 
 template <mneme_driver_call kSlot, typename P>

@@ -38,6 +38,7 @@ static CUstream stream = (CUstream)0x100, another = (CUstream)0x200;
 static CUgraph graph;
 static CUgraphExec executable;
 static CUgraphNode first, copied, child, in_child, filled, told;
+static CUDA_KERNEL_NODE_PARAMS got;
 
 static unsigned word(CUdeviceptr buffer) {
   unsigned words[kCount];
@@ -428,6 +429,17 @@ static void step(const char* what) {
     CALL(cuGraphKernelNodeSetAttribute, first, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
     parameters.gridDimX = 8;
     CALL(cuGraphKernelNodeSetParams, first, &parameters);
+  } else if (strcmp(what, "elsewhere") == 0) { /* with another device */
+    CUcontext context;
+    CALL(cuDevicePrimaryCtxRetain, &context, 1);
+    CALL(cuCtxPushCurrent, context);
+  } else if (strcmp(what, "back") == 0) {
+    CUcontext context;
+    CALL(cuCtxPopCurrent, &context);
+  } else if (strcmp(what, "get_first") == 0) {
+    CALL(cuGraphKernelNodeGetParams, first, &got);
+  } else if (strcmp(what, "set_got") == 0) {
+    CALL(cuGraphKernelNodeSetParams, first, &got);
   } else if (strcmp(what, "get_and_set_other") == 0) { /* which names the kernel of a library yet */
     CUDA_KERNEL_NODE_PARAMS parameters;
     CALL(cuGraphKernelNodeGetParams, first, &parameters);
