@@ -1,4 +1,6 @@
 // Nodes of kernels in graphs that the program builds itself: made, changed, changed in an executable graph, and asked for.
+#include <dlfcn.h>
+
 #include "mneme/hooks/kernel_handles.h"
 #include "mneme/substitute/graph_nodes.h"
 #include "mneme/substitute/table.h"
@@ -24,6 +26,43 @@ void write(const NodeKernel& kernel, P& p) {
   p.kernelParams = kernel.arguments;
 }
 
+// Of which context a node is. The runtime does not tell, and the driver beneath it may: the two have one handle for a node.
+class NodeContexts {
+ public:
+  explicit NodeContexts(const Table& table) {
+    void* const driver = table.abi().device == MNEME_TABLE_CUDA ? ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (!driver) return;
+    get_ = reinterpret_cast<decltype(get_)>(::dlsym(driver, "cuGraphKernelNodeGetParams_v2"));
+    current_ = reinterpret_cast<decltype(current_)>(::dlsym(driver, "cuCtxGetCurrent"));
+    push_ = reinterpret_cast<decltype(push_)>(::dlsym(driver, "cuCtxPushCurrent_v2"));
+    pop_ = reinterpret_cast<decltype(pop_)>(::dlsym(driver, "cuCtxPopCurrent_v2"));
+  }
+  // Null: the driver does not tell.
+  CUcontext of(void* node) const {
+    CUDA_KERNEL_NODE_PARAMS_v2 p{};
+    const bool is_told = get_ && get_(static_cast<CUgraphNode>(node), &p) == CUDA_SUCCESS;
+    return is_told ? p.ctx : nullptr;
+  }
+  bool is_current(CUcontext context) const {
+    CUcontext current = nullptr;
+    return context && current_ && current_(&current) == CUDA_SUCCESS && current == context;
+  }
+  // Makes a call in the context where that is another than the current one.
+  template <typename Call>
+  auto in(CUcontext context, Call call) const {
+    const bool is_other = context && push_ && pop_ && !is_current(context) && push_(context) == CUDA_SUCCESS;
+    const auto code = call();
+    if (is_other) pop_(&context);
+    return code;
+  }
+
+ private:
+  CUresult (*get_)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*) = nullptr;
+  CUresult (*current_)(CUcontext*) = nullptr;
+  CUresult (*push_)(CUcontext) = nullptr;
+  CUresult (*pop_)(CUcontext*) = nullptr;
+};
+
 class TableNodes final : public NodeVendor {
  public:
   explicit TableNodes(Table& table) : table_(table) {}
@@ -39,9 +78,13 @@ class TableNodes final : public NodeVendor {
   int set(void* node, const NodeKernel& kernel) override {
     cudaKernelNodeParams p{};
     write(kernel, p);
-    return quietly([&] { return MNEME_NEXT(table_, cudaGraphKernelNodeSetParams)(static_cast<cudaGraphNode_t>(node), &p); });
+    const auto set_here = [&] {
+      return quietly([&] { return MNEME_NEXT(table_, cudaGraphKernelNodeSetParams)(static_cast<cudaGraphNode_t>(node), &p); });
+    };
+    return table_.has_one_device() ? set_here() : contexts().in(contexts().of(node), set_here);
   }
-  void add_attributes(void*, const NodeAttributes& attributes, NodeKernel& kernel) override {
+  void add_attributes(void* node, const NodeAttributes& attributes, NodeKernel& kernel) override {
+    kernel.odd = kernel.odd || !(table_.has_one_device() || contexts().is_current(contexts().of(node)));
     const auto value_of = [&](cudaLaunchAttributeID id) {
       if (attributes.id == static_cast<int>(id)) return *static_cast<const cudaLaunchAttributeValue*>(attributes.value);
       cudaLaunchAttributeValue value{};
@@ -70,6 +113,10 @@ class TableNodes final : public NodeVendor {
   }
 
  private:
+  const NodeContexts& contexts() const {
+    static const NodeContexts only(table_);
+    return only;
+  }
   Table& table_;
 };
 

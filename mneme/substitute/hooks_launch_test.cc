@@ -20,6 +20,7 @@ struct Vendor {
   CUresult by_driver = CUDA_SUCCESS;     // likewise of the driver
   CUstream stream = nullptr;             // of the driver's last launch
   cudaError_t last_error = cudaSuccess;  // as programs find it
+  const void* in_node = nullptr;         // the kernel of the one node
 };
 Vendor* vendor = nullptr;
 
@@ -59,6 +60,18 @@ CUresult launch_by_driver(CUfunction function, unsigned x, unsigned, unsigned, u
   return vendor->by_driver;
 }
 
+cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t, const cudaGraphNode_t*, size_t, const cudaKernelNodeParams* p) {
+  return vendor->in_node = p->func, *node = reinterpret_cast<cudaGraphNode_t>(0x30), cudaSuccess;
+}
+cudaError_t set_node(cudaGraphNode_t, const cudaKernelNodeParams* p) { return vendor->in_node = p->func, cudaSuccess; }
+cudaError_t get_node(cudaGraphNode_t, cudaKernelNodeParams* p) {
+  static void* arguments[] = {nullptr, nullptr, nullptr};
+  return *p = {const_cast<void*>(vendor->in_node), dim3(4), dim3(32), 0, arguments, nullptr}, cudaSuccess;
+}
+cudaError_t get_node_attribute(cudaGraphNode_t, cudaLaunchAttributeID, cudaLaunchAttributeValue* value) {
+  return *value = {}, cudaSuccess;
+}
+
 class ThroughATable : public ::testing::Test {
  protected:
   ThroughATable() {
@@ -75,6 +88,10 @@ class ThroughATable : public ::testing::Test {
                             MNEME_CALL___cudaLaunchKernel, MNEME_CALL___cudaLaunchKernel_ptsz})
       set(slot, launch_own);
     set(MNEME_CALL_cudaLaunchKernelExC, launch_extended);
+    set(MNEME_CALL_cudaGraphAddKernelNode, add_node);
+    set(MNEME_CALL_cudaGraphKernelNodeSetParams, set_node);
+    set(MNEME_CALL_cudaGraphKernelNodeGetParams, get_node);
+    set(MNEME_CALL_cudaGraphKernelNodeGetAttribute, get_node_attribute);
     testing::TestSegment segment{.name = "step"};
     fat_binary_ = testing::make_fat_binary({{2, 90, testing::make_device_elf({segment.build()})}});
     wrapper_.fat_binary = fat_binary_.data();
@@ -116,6 +133,13 @@ class ThroughATable : public ::testing::Test {
   template <typename F>
   void set(mneme_call call, F* function) {
     slots_[call] = reinterpret_cast<mneme_function>(function);
+  }
+  void add_to_graph() {
+    void* arguments[] = {nullptr, nullptr, nullptr};
+    const cudaKernelNodeParams kernel{const_cast<char*>(&step_), dim3(4), dim3(32), 0, arguments, nullptr};
+    cudaGraphNode_t node = nullptr;
+    EXPECT_EQ(slot<decltype(cudaGraphAddKernelNode)>(MNEME_CALL_cudaGraphAddKernelNode)(&node, nullptr, nullptr, 0, &kernel),
+              cudaSuccess);
   }
   std::string said() { return process()->code.summary().front(); }
 
@@ -190,6 +214,20 @@ TEST_F(ThroughATable, OfSeveralDevicesTheRuntimeKnowsWhichIsCurrent) {
   vendor_.device = 1;
   EXPECT_EQ(launch(), cudaSuccess);
   EXPECT_EQ(said(), "tuned: step: 3 of 3 launches ran the deployed code");
+}
+
+TEST_F(ThroughATable, ANodeHasDeployedCodeWhereThereIsOneDevice) {
+  add_to_graph();
+  EXPECT_EQ(vendor_.in_node, reinterpret_cast<const void*>(0x20));
+  EXPECT_EQ(said(), "tuned: step: 1 of 1 launches ran the deployed code");
+}
+
+// With more it has where the driver tells that it is of the current one. There is no driver here.
+TEST_F(ThroughATable, ANodeOfAnUnknownDeviceIsTheProgramsOwn) {
+  vendor_.devices = 2;
+  add_to_graph();
+  EXPECT_EQ(vendor_.in_node, &step_);
+  EXPECT_EQ(said(), "tuned: step: 0 of 1 launches ran the deployed code; the others: 1 launch attributes");
 }
 
 }  // namespace

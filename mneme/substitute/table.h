@@ -36,6 +36,8 @@ class Table final : public TrialDevice, public CallTable {
 
   std::string_view device_kind() const override { return abi().device == MNEME_TABLE_CPU ? "cpu" : "cuda"; }
   int current_device() override;
+  // Whether the vendor shows no other device; false where it does not tell.
+  bool has_one_device() { return current_device() == 0 && devices_.load(std::memory_order_relaxed) == 1; }
   Result<std::string> architecture(int ordinal) override;
   Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) override;
   Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) override;
