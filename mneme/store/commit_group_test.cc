@@ -252,6 +252,26 @@ TEST(CommitGroup, AKernelThatCannotBeWrittenFailsAlone) {
 }
 
 // Content that is to be stored by one of a group is stored by no other one of it.
+// Which of two comes to a content first is not theirs to say: where it is the later one, both write it.
+TEST(CommitGroup, AContentThatTwoHaveWrittenIsNewOnce) {
+  const SampleMemory memory = sample_memory(1);
+  const uint64_t distinct = 2 * kPageSize.count + 200;  // the tail before and after it
+  for (const bool later_is_first : {false, true}) {
+    TemporaryDirectory directory;
+    auto database = Database::create(directory.path());
+    const auto writers = std::make_shared<WriterThreads>(1, 64_MiB);
+    Lent one(*database, writers), other(*database, writers);
+    for (Lent* next : {later_is_first ? &other : &one, later_is_first ? &one : &other}) next->put(memory);
+    const auto group = database->begin_group();
+    ASSERT_TRUE(group->add(*one.publication, one.as(sample_kernel("one"))).ok());
+    ASSERT_TRUE(group->add(*other.publication, other.as(sample_kernel("two"))).ok());
+    EXPECT_EQ(one.publication->new_content() + other.publication->new_content(), Bytes(0));
+    EXPECT_THAT(codes(group->finish()), ElementsAre(Code::ok, Code::ok));
+    EXPECT_EQ(one.publication->new_content(), Bytes(distinct));
+    EXPECT_EQ(other.publication->new_content(), Bytes(0));
+  }
+}
+
 TEST(CommitGroup, WhatCountsOnPagesOfOneThatFailedFailsWithIt) {
   TemporaryDirectory directory;
   bool fails = false;

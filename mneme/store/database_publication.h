@@ -21,7 +21,7 @@ class DatabasePublication final : public Publication {
   bool is_settled() const override { return writer_.is_settled(); }
   Status commit(const Recording& recording) override;
   Status keep_pages() override { return writer_.finish(); }
-  Bytes new_content() const override { return writer_.content(); }
+  Bytes new_content() const override { return writer_.new_content(); }
   Bytes written() const override { return writer_.written() + Bytes(written_); }
   bool over_limit() const override { return over_limit_ || writer_.over_limit(); }
 

@@ -69,12 +69,20 @@ void PageStore::look_for_others() {
   refresh();
 }
 
-void PageStore::add(const Digest& name, std::vector<PackedPage> pages) {
+Bytes PageStore::add(const Digest& name, std::vector<PackedPage> pages) {
   std::unique_lock lock(mutex_);
   known_.insert(pack_file_name(name));
+  Bytes added;
+  for (const PackedPage& page : pages) {
+    const auto found = places_.find(page.digest);
+    // refresh() may have found this very pack before it is taken in, and somebody may have read it.
+    const auto was_there = [&](const Place& place) { return place.counted || (place.whole && place.pack->name != name); };
+    if (found == places_.end() || !was_there(found->second)) added += Bytes(page.size);
+  }
   const Pack* pack = insert(name, std::move(pages));
   // Before those that may be damaged.
-  for (uint32_t i = 0; i < pack->pages.size(); ++i) places_[pack->pages[i].digest] = {pack, i, true};
+  for (uint32_t i = 0; i < pack->pages.size(); ++i) places_[pack->pages[i].digest] = {pack, i, true, true};
+  return added;
 }
 
 bool PageStore::holds_whole(const Digest& digest, Bytes size) {

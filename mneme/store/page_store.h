@@ -47,8 +47,8 @@ class PageStore {
   // One page as it is stored; its content is checked as read() does.
   Result<StoredPage> read_stored(const Digest& digest, Bytes size);
   // Takes in a pack of these pages that this process has just put into the directory, perhaps in place of a damaged one of the
-  // same name.
-  void add(const Digest& name, std::vector<PackedPage> pages);
+  // same name. Gives the size, before compression, of those that were not there whole.
+  Bytes add(const Digest& name, std::vector<PackedPage> pages);
 
  private:
   struct Pack {
@@ -59,7 +59,8 @@ class PageStore {
   struct Place {
     const Pack* pack;
     uint32_t index;
-    bool whole = false;  // has been read, or written by this process
+    bool whole = false;    // has been read, or written by this process
+    bool counted = false;  // add() has counted it
   };
 
   void load(const std::string& name);  // under the lock, as the next one

@@ -187,7 +187,6 @@ Status PageWriter::append(ByteSpan stored, std::vector<PackedPage> pages) {
   for (PackedPage& page : pages) {
     page.offset = end_;
     end_ += page.stored;
-    content_ += page.size;
     pages_.push_back(page);
   }
   return {};
@@ -227,7 +226,7 @@ Status PageWriter::name_pack() {
 }
 
 void PageWriter::join_store() {
-  if (name_ && !pages_.empty()) store_.add(*name_, std::exchange(pages_, {}));
+  if (name_ && !pages_.empty()) new_content_ += store_.add(*name_, std::exchange(pages_, {}));
 }
 
 Bytes PageWriter::written() const { return Bytes(written_); }

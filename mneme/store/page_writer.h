@@ -41,8 +41,9 @@ class PageWriter {
   void join_store();
 
   Bytes written() const;
-  // How many bytes the pages of the pack have before compression.
-  Bytes content() const { return Bytes(content_); }
+  // How many bytes the pages have, before compression, by which the store has grown: nothing until the pack is part of it, and
+  // without those that another writer, which wrote the same at the same time, has brought before.
+  Bytes new_content() const { return new_content_; }
   // How many bytes finish() will have written in all. To be called after settle().
   Bytes finished_size() const;
   // Adds the pages of the pack, with its name. To be called after end_pack().
@@ -90,7 +91,8 @@ class PageWriter {
   std::optional<Digest> name_;          // once the pack has its end
   std::vector<PackedPage> pages_;       // until it is part of the store
   uint64_t end_ = 0;
-  std::atomic<uint64_t> written_ = 0, content_ = 0;
+  std::atomic<uint64_t> written_ = 0;
+  Bytes new_content_;
 };
 
 }  // namespace mneme

@@ -78,7 +78,8 @@ class Publication {
   // else.
   virtual Status keep_pages() = 0;
 
-  // How many bytes of pages were new to the database so far, before they were compressed.
+  // How many bytes of pages, before they were compressed, commit() or keep_pages() has brought that the database did not have; 0
+  // until then. A content that two publications have written at the same time counts for the one that is committed first.
   virtual Bytes new_content() const = 0;
   // How many bytes the database has grown by so far, and whether the limit is why put(), wait() or commit() failed.
   virtual Bytes written() const = 0;

@@ -15,14 +15,20 @@ inline PageBatch lent(PageBatch batch) {
 
 // Up to its commit.
 struct Lent {
-  Lent(Database& database, const std::shared_ptr<WriterThreads>& writers, const SampleMemory& memory)
-      : before(sample_region(memory)), after(sample_region(memory)) {
+  Lent(Database& database, const std::shared_ptr<WriterThreads>& writers, const SampleMemory& memory) : Lent(database, writers) {
+    if (status.ok()) put(memory);
+  }
+  // Only begun.
+  Lent(Database& database, const std::shared_ptr<WriterThreads>& writers) {
     PublicationOptions options;
     options.writers = writers;
     auto begun = database.begin_publication(options);
     status = begun.status();
     if (!begun.ok()) return;
     publication = std::move(*begun);
+  }
+  void put(const SampleMemory& memory) {
+    before = after = sample_region(memory);
     status = publication->put(lent(batch_of(memory.before, before)));
     if (status.ok()) status = publication->put(lent(batch_of(memory.after, after)));
     if (status.ok()) status = publication->wait();
