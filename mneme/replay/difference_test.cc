@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/replay/determinism.h"
 #include "mneme/replay/testing/made_recording.h"
 #include "mneme/verify/mask_left.h"
@@ -62,6 +65,18 @@ const std::string kClock = R"(
   %more = add i32 %bits, %few
   %near = bitcast i32 %more to float
   %r = select i1 %is_three, float %near, float %right)";
+
+// Runs it on a thread whose stack LLVM is not started with.
+void on_small_stack(const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, Bytes(512_KiB).count);
+  pthread_t thread{};
+  const auto run = [](void* given) -> void* { return (*static_cast<const std::function<void()>*>(given))(), nullptr; };
+  ASSERT_EQ(::pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)), 0);
+  ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&attributes);
+}
 
 class Difference : public testing::Test {
  protected:
@@ -205,6 +220,34 @@ TEST_F(Difference, WhatWasNotWrittenIsAClassOfItsOwn) {
   half.verdict.mask = false;
   result = session_->replay(half);
   EXPECT_FALSE(result.not_written.has_value()) << "nobody can tell without a mask";
+}
+
+// With its code in the cache a replay needs LLVM for this alone, which cannot be had on a thread with so small a stack.
+TEST_F(Difference, TheVerdictNeedsNoExplanation) {
+  const TemporaryDirectory folder;
+  const auto cache = std::make_shared<DiskCache>(CachePlace{folder.path()});
+  Configuration half;
+  half.block.x = kCount / 2;
+  ReplayResult results[2];
+  for (ReplayResult& result : results) {
+    session_.reset();
+    prepare("%r = fadd float %right, 0.0");
+    session_->use_cache(cache);
+    const auto replay = [&] { result = session_->replay(half); };
+    if (&result == results)
+      replay();
+    else
+      on_small_stack(replay);
+    ASSERT_TRUE(result.failure.ok()) << result.failure.to_string();
+    EXPECT_EQ(result.stage, ReplayStage::done);
+    EXPECT_FALSE(result.verified);
+    EXPECT_EQ(result.mismatches.size(), 1u);
+    EXPECT_EQ(result.mask, "on");
+  }
+  EXPECT_EQ(results[1].cache, CacheUse::hit);
+  EXPECT_TRUE(results[0].not_written.has_value());
+  EXPECT_FALSE(results[1].not_written.has_value());
+  EXPECT_THAT(describe_wrong(results[1]), testing::StartsWith("memory differs in 1 place, first argument 'out' ("));
 }
 
 TEST_F(Difference, WhatIsWrongIsToldBesideWhatWasNotWritten) {

@@ -28,9 +28,10 @@ constexpr size_t kMaxKept = 64;
 }  // namespace
 
 ReplayResult Session::replay(const Configuration& configuration) {
-  const auto runs = [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  const auto runs = [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) -> Status {
     MNEME_TRY(run_and_time(configuration.execution, {}, loaded, tolerated, result));
-    return result.verified ? Status() : explain(loaded, tolerated, result);
+    if (!result.verified) explain(loaded, tolerated, result);
+    return {};
   };
   ReplayResult result = replay_by(configuration, nullptr, runs);
   result.session_times = session_times_;

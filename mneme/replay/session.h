@@ -203,8 +203,9 @@ class Session {
   // What the last run left, beside what was recorded and, where it started from masked memory, beside that.
   Result<RunMemory> observe(const Loaded& loaded);
   // Adds to a result that is wrong what was not written, and what the order of threads may change. Memory must be as the run left
-  // it.
-  Status explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
+  // it. Where it cannot be told it warns: the verdict is there without it.
+  void explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
+  Status find_explanation(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
   void name_mismatches(ReplayResult& result) const;
 
   Status look_for_races(const Configuration& configuration, const std::vector<TypedRange>& ranges, RaceReport& report);

@@ -1,3 +1,4 @@
+#include "mneme/base/log.h"
 #include "mneme/ir/access_types.h"
 #include "mneme/ir/order_dependence.h"
 #include "mneme/replay/code_level.h"
@@ -15,7 +16,13 @@ Result<const ir::Module*> Session::code_of(const Configuration& configuration) {
   return code->module();
 }
 
-Status Session::explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+void Session::explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  // Of a replay whose code is in the cache this is what needs LLVM first.
+  if (const Status found = find_explanation(loaded, tolerated, result); !found.ok())
+    log::warning("the result is not verified, and why is not looked for: {}", found.message());
+}
+
+Status Session::find_explanation(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
   if (!has_ir()) return {};
   MNEME_ASSIGN(const ir::Module* code, code_of({}));
   for (const ir::OrderDependence& dependence : ir::find_order_use(*code).dependences)
