@@ -44,9 +44,10 @@ class DeferredCompiler final : public Compiler {
 
  private:
   Result<Compiler*> made() const {
-    if (!compiler_) compiler_ = make();
-    if (!compiler_->ok()) return compiler_->status();
-    return (*compiler_)->get();
+    if (!compiler_) {
+      MNEME_ASSIGN(compiler_, make());
+    }
+    return compiler_.get();
   }
 
   Result<std::unique_ptr<Compiler>> make() const {
@@ -59,7 +60,7 @@ class DeferredCompiler final : public Compiler {
   }
 
   const CompilerPlan plan_;
-  mutable std::optional<Result<std::unique_ptr<Compiler>>> compiler_;
+  mutable std::unique_ptr<Compiler> compiler_;  // null: not made yet
 };
 
 }  // namespace

@@ -40,6 +40,22 @@ define ptx_kernel void @k() { ret void })");
   EXPECT_EQ(made, 1);
 }
 
+TEST(DeferredCompiler, IsMadeAgainWhereTheMakingHasFailed) {
+  const std::string architecture = architecture_without_device(DeviceKind::cpu, "");
+  const std::string identity = (*Compiler::create(DeviceKind::cpu, architecture))->identity();
+  Status failure = error(Code::exhausted, "this thread has too small a stack");
+  const auto compiler = defer_compiler({identity, [&]() -> Result<std::unique_ptr<Compiler>> {
+                                          MNEME_TRY(failure);
+                                          return Compiler::create(DeviceKind::cpu, architecture);
+                                        }});
+  const ir::Module module = ir_of(R"(target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k() { ret void })");
+  EXPECT_EQ(compiler->compile(module, {.kernels = {"k"}}).status().to_string(), failure.to_string());
+  failure = {};
+  const auto code = compiler->compile(module, {.kernels = {"k"}});
+  EXPECT_TRUE(code.ok()) << code.status().to_string();
+}
+
 TEST(DeferredCompiler, FailsEachTimeAsItsMakingDid) {
   const Status failure = error(Code::unsupported, "no such architecture");
   const auto compiler = defer_compiler({"a name", [&]() -> Result<std::unique_ptr<Compiler>> { return failure; }});
