@@ -48,10 +48,9 @@ endforeach()
 
 # libmneme_llvm.so: what is made of LLVM, and LLVM with it. Nobody links it: libmneme.so loads it when one of its functions is called
 # for the first time, and has an entry of each.
-set(llvm_library libmneme_llvm.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(llvm_calls ${CMAKE_BINARY_DIR}/generated/llvm_calls.S)
 add_custom_command(OUTPUT ${llvm_calls}
-  COMMAND ${Python_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/generate_llvm_calls.py ${CMAKE_NM} ${llvm_library} ${llvm_calls} ${llvm_objects}
+  COMMAND ${Python_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/generate_llvm_calls.py ${CMAKE_NM} ${MNEME_LLVM_LIBRARY} ${llvm_calls} ${llvm_objects}
   DEPENDS ${CMAKE_SOURCE_DIR}/cmake/generate_llvm_calls.py ${llvm_objects}
   COMMAND_EXPAND_LISTS COMMENT "Writing the entries of the functions that are made of LLVM" VERBATIM)
 add_library(mneme_llvm_calls OBJECT mneme/library/llvm_calls.cc ${llvm_calls})

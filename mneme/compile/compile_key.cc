@@ -1,9 +1,11 @@
 #include "mneme/compile/compile_key.h"
 
 #include <dlfcn.h>
+#include <llvm/Config/llvm-config.h>
 
 #include <filesystem>
 
+#include "mneme/base/code_folder.h"
 #include "mneme/base/file_system.h"
 
 // Every value is taken apart by structured bindings: a member that is added to its type does not compile here until it is part of
@@ -76,7 +78,26 @@ std::string build_identity() {
   // The loader calls the program by whatever it was started as.
   const bool library = dladdr(reinterpret_cast<void*>(&build_identity), &info) != 0 && info.dli_fname &&
                        std::string_view(info.dli_fname).find(".so") != std::string_view::npos;
-  return fmt::format("mneme {} {}", MNEME_VERSION, describe_file(library ? info.dli_fname : program.string()));
+  const std::vector<std::string> folders = {code_folder(), program.parent_path().parent_path() / "lib", MNEME_LLVM_FOLDER};
+  return fmt::format("mneme {} {}{}", MNEME_VERSION, describe_code_libraries(folders),
+                     describe_file(library ? info.dli_fname : program.string()));
+}
+
+std::vector<std::string> code_libraries() {
+  return {MNEME_LLVM_LIBRARY, fmt::format("libLLVM.so.{}.{}", LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR)};
+}
+
+// In the order in which the libraries are loaded: from beside this code, else from the prefix of the program, and LLVM's from
+// where it was when Mneme was built.
+std::string describe_code_libraries(const std::vector<std::string>& folders) {
+  std::string text;
+  for (const std::string& name : code_libraries())
+    for (const std::string& folder : folders)
+      if (const std::string file = folder + "/" + name; FileSystem::posix().exists(file)) {
+        text += describe_file(file) + " ";
+        break;
+      }
+  return text;
 }
 
 std::string describe_file(const std::string& path) {

@@ -94,6 +94,29 @@ TEST(CompileKey, TheBuildIsTheFileThatRuns) {
   EXPECT_THAT(build_identity(), testing::EndsWith(describe_file(std::filesystem::read_symlink("/proc/self/exe"))));
 }
 
+TEST(CompileKey, TheBuildIsTheLibrariesThatMakeCode) {
+  const TemporaryDirectory folder;
+  const std::vector<std::string> folders = {folder.path() / "first", folder.path() / "second"};
+  for (const std::string& path : folders) std::filesystem::create_directory(path);
+  EXPECT_EQ(describe_code_libraries(folders), "");
+  EXPECT_THAT(code_libraries(),
+              testing::ElementsAre(testing::StartsWith("libmneme_llvm.so."), testing::StartsWith("libLLVM.so.")));
+  std::string before;
+  for (const std::string& name : code_libraries()) {
+    for (const char* more : {"one build", "another"}) {
+      std::ofstream(folders[1] + "/" + name, std::ios::app) << more;
+      const std::string now = describe_code_libraries(folders);
+      EXPECT_NE(now, before) << name;
+      EXPECT_THAT(now, testing::HasSubstr(describe_file(folders[1] + "/" + name)));
+      before = now;
+    }
+  }
+  const std::string nearer = folders[0] + "/" + code_libraries()[1];
+  std::ofstream(nearer) << "the one that is loaded";
+  EXPECT_EQ(describe_code_libraries(folders),
+            describe_file(folders[1] + "/" + code_libraries()[0]) + " " + describe_file(nearer) + " ");
+}
+
 TEST(CompiledCodeCodec, AnotherVersionAndBytesBehindTheEndAreRefused) {
   CompiledCode code;
   code.image.bytes.assign(40, std::byte{7});
