@@ -18,7 +18,7 @@ set(without_llvm_sources
   compile/nvptx/compiler compile/nvptx/identity compile/nvptx/joined_ptx compile/nvptx/nvjitlink compile/nvptx/nvptx_compilation compile/nvptx/nvptxcompiler
   compile/nvptx/program_code compile/nvptx/ptx_assembler compile/nvptx/ptxas
   compile/nvptx/tool_library
-  compile/amdgpu/identity compile/amdgpu/options cpu/lower/identity cpu/lower/instruction_count cpu/lower/linker cpu/lower/options cpu/ptx/ptx_asm_lexer cpu/ptx/ptx_asm_parse)
+  compile/amdgpu/identity compile/amdgpu/library_folders compile/amdgpu/options cpu/lower/identity cpu/lower/instruction_count cpu/lower/linker cpu/lower/options cpu/ptx/ptx_asm_lexer cpu/ptx/ptx_asm_parse)
 
 set(objects)
 set(llvm_objects)

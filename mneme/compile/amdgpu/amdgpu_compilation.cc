@@ -14,7 +14,7 @@ Result<CodeTarget> AmdgpuCompilation::target(const llvm::Module& module) {
 }
 
 Status AmdgpuCompilation::before_binding(llvm::Module& module) {
-  MNEME_TRY(link_device_libraries(module, device_library_folders()));
+  MNEME_TRY(link_device_libraries(module, library_folders_));
   set_target(module, *target_, options().codegen.ftz);
   return {};
 }

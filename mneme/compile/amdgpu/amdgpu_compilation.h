@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mneme/compile/amdgpu/codegen_target.h"
 #include "mneme/compile/compilation.h"
@@ -11,9 +12,11 @@ namespace mneme::amdgpu {
 
 class AmdgpuCompilation final : public Compilation {
  public:
-  // `architecture`: the device's.
-  AmdgpuCompilation(const CompileOptions& options, std::optional<Stage> last, const std::string& architecture)
-      : Compilation(options, last), architecture_(architecture) {}
+  // `architecture`: the device's. `library_folders`: where ROCm's device libraries may be (device_library_folders()). Both
+  // outlive this.
+  AmdgpuCompilation(const CompileOptions& options, std::optional<Stage> last, const std::string& architecture,
+                    const std::vector<std::string>& library_folders)
+      : Compilation(options, last), architecture_(architecture), library_folders_(library_folders) {}
 
   // What code is made for, once run() has come to know it: a target ID; until then what it was asked for.
   std::string architecture() const { return target_ ? target_->id.text() : architecture_; }
@@ -29,6 +32,7 @@ class AmdgpuCompilation final : public Compilation {
   std::string what() const { return "making code for " + architecture(); }
 
   const std::string& architecture_;
+  const std::vector<std::string>& library_folders_;
   std::optional<CodegenTarget> target_;
 };
 

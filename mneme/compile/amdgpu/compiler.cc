@@ -7,6 +7,7 @@
 #include "mneme/compile/amdgpu/architecture.h"
 #include "mneme/compile/amdgpu/code_object.h"
 #include "mneme/compile/amdgpu/identity.h"
+#include "mneme/compile/amdgpu/library_folders.h"
 #include "mneme/compile/amdgpu/occupancy.h"
 #include "mneme/compile/amdgpu/tool_commands.h"
 #include "mneme/compile/emit.h"
@@ -24,10 +25,11 @@ constexpr char kAssembler[] = "lld";
 
 class AmdgpuCompiler final : public Compiler {
  public:
-  explicit AmdgpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
+  AmdgpuCompiler(std::string architecture, std::vector<std::string> library_folders)
+      : architecture_(std::move(architecture)), library_folders_(std::move(library_folders)) {}
 
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
-    AmdgpuCompilation compilation(options, std::nullopt, architecture_);
+    AmdgpuCompilation compilation(options, std::nullopt, architecture_, library_folders_);
     MNEME_TRY(run(module, options, compilation));
     return Translation{std::move(compilation.code()), compilation.architecture(),    {}, options.kernels,
                        compilation.stages().take(),   std::move(compilation.state())};
@@ -52,16 +54,16 @@ class AmdgpuCompiler final : public Compiler {
     return code;
   }
 
-  std::string identity() const override { return compiler_identity(architecture_); }
+  std::string identity() const override { return compiler_identity(architecture_, library_folders_); }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
-    AmdgpuCompilation compilation(options, stage, architecture_);
+    AmdgpuCompilation compilation(options, stage, architecture_, library_folders_);
     MNEME_TRY(run(module, options, compilation));
     return std::move(compilation.code());
   }
 
   Result<ToolCommands> tool_commands(const ir::Module& module, const CompileOptions& options) override {
-    return amdgpu::tool_commands(options, architecture_,
+    return amdgpu::tool_commands(options, architecture_, library_folders_,
                                  [&](AmdgpuCompilation& compilation) { return run(module, options, compilation); });
   }
 
@@ -115,14 +117,19 @@ class AmdgpuCompiler final : public Compiler {
   }
 
   std::string architecture_;
+  std::vector<std::string> library_folders_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture) {
+  return create_compiler(architecture, device_library_folders());
+}
+
+Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, std::vector<std::string> library_folders) {
   initialize_llvm();
   MNEME_TRY(parse_target_id(architecture).status());
-  return std::unique_ptr<Compiler>(new AmdgpuCompiler(architecture));
+  return std::unique_ptr<Compiler>(new AmdgpuCompiler(architecture, std::move(library_folders)));
 }
 
 }  // namespace mneme::amdgpu

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mneme/compile/amdgpu/options.h"
 #include "mneme/compile/compiler.h"
@@ -17,5 +18,7 @@ namespace mneme::amdgpu {
 // (device_libraries.h). compile() has these failures besides those of Compiler: incompatible (the module is for another target);
 // those of check_options(), CodegenTarget::of() and link_device_libraries().
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture);
+// The same, with the folders where the device libraries may be.
+Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, std::vector<std::string> library_folders);
 
 }  // namespace mneme::amdgpu

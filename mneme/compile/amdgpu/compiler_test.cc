@@ -10,6 +10,7 @@
 #include "mneme/compile/amdgpu/device_libraries.h"
 #include "mneme/compile/amdgpu/testing/amdgcn_ir.h"
 #include "mneme/compile/backend.h"
+#include "mneme/compile/compile_key.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::amdgpu {
@@ -427,6 +428,23 @@ TEST(DeviceLibraries, WhereTheyAreLookedFor) {
   EXPECT_THAT(folders, testing::ElementsAre("/libraries", "/rocm/amdgcn/bitcode", "/opt/rocm/amdgcn/bitcode",
                                             "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"));
   EXPECT_EQ(device_library_folders().size(), 2u);
+}
+
+TEST(DeviceLibraries, TheCompilerIsNamedAfterThem) {
+  const TemporaryDirectory folder;
+  const std::string first = folder.path() / "first", second = folder.path() / "second";
+  for (const std::string& path : {first, second}) std::filesystem::create_directory(path);
+  const auto identity = [&] { return (*create_compiler("gfx942", {first, second}))->identity(); };
+  const std::string without = identity();
+  for (const char* library : kDeviceLibraries) std::ofstream(second + "/" + library) << "one";
+  const std::string before = identity();
+  EXPECT_EQ(before.rfind(without, 0), 0u);
+  EXPECT_THAT(before, HasSubstr(describe_file(second + "/ocml.bc")));
+  std::ofstream(second + "/ockl.bc", std::ios::app) << "another";
+  EXPECT_NE(identity(), before);
+  EXPECT_THAT(identity(), HasSubstr(describe_file(second + "/ockl.bc")));
+  std::ofstream(first + "/ocml.bc") << "nearer";
+  EXPECT_THAT(identity(), HasSubstr(describe_file(first + "/ocml.bc")));
 }
 
 // Deployed code. A variable of constant memory is reached as others are: it lies in global memory.

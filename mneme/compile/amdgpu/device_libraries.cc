@@ -8,18 +8,11 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/IPO/Internalize.h>
 
-#include <algorithm>
-#include <cstdlib>
-
 #include "mneme/base/file_system.h"
 #include "mneme/ir/diagnostics.h"
 
 namespace mneme::amdgpu {
 namespace {
-
-// Each may use functions of those behind it.
-constexpr const char* kLibraries[] = {"hip.bc", "opencl.bc", "ocml.bc", "ockl.bc"};
-constexpr char kProof[] = "ocml.bc";
 
 bool is_of_libraries(llvm::StringRef name) {
   return name.starts_with("__ocml_") || name.starts_with("__ocmlpriv_") || name.starts_with("__ockl_") ||
@@ -34,8 +27,7 @@ std::string open_function(const llvm::Module& module) {
 }
 
 Result<std::string> find_folder(const std::vector<std::string>& folders, const std::string& function) {
-  for (const std::string& folder : folders)
-    if (FileSystem::posix().exists(folder + "/" + kProof)) return folder;
+  if (auto folder = find_device_libraries(folders)) return std::move(*folder);
   return error(Code::unavailable,
                "linking '{}': ROCm's device libraries are not at {}; install them (Debian's package rocm-device-libs), or set "
                "ROCM_PATH to where ROCm is",
@@ -68,24 +60,11 @@ Status link_library(llvm::Module& module, const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> device_library_folders() {
-  std::vector<std::string> folders;
-  const auto add = [&](const char* variable, const char* below) {
-    const char* value = std::getenv(variable);
-    if (value && *value) folders.push_back(std::string(value) + below);
-  };
-  add("HIP_DEVICE_LIB_PATH", "");
-  add("ROCM_PATH", "/amdgcn/bitcode");
-  for (const char* folder : {"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"})
-    if (std::ranges::find(folders, folder) == folders.end()) folders.emplace_back(folder);
-  return folders;
-}
-
 Status link_device_libraries(llvm::Module& module, const std::vector<std::string>& folders) {
   const std::string open = open_function(module);
   if (open.empty()) return {};
   MNEME_ASSIGN(const std::string folder, find_folder(folders, open));
-  for (const char* library : kLibraries) {
+  for (const char* library : kDeviceLibraries) {
     const std::string path = folder + "/" + library;
     if (!open_function(module).empty() && FileSystem::posix().exists(path)) MNEME_TRY(link_library(module, path));
   }

@@ -8,12 +8,9 @@
 #include <vector>
 
 #include "mneme/base/status.h"
+#include "mneme/compile/amdgpu/library_folders.h"
 
 namespace mneme::amdgpu {
-
-// The folders where the libraries may be: HIP_DEVICE_LIB_PATH, amdgcn/bitcode of ROCM_PATH and of /opt/rocm, and where Debian has
-// them.
-std::vector<std::string> device_library_folders();
 
 // Links what the module needs of hip, opencl, ocml and ockl, and nothing else, from the first folder that has ocml.bc. Does
 // nothing where no function of theirs is left open. What comes in is internal to the module. unavailable: a function is open, and

@@ -7,11 +7,12 @@
 namespace mneme::amdgpu {
 
 Result<ToolCommands> tool_commands(const CompileOptions& options, const std::string& architecture,
+                                   const std::vector<std::string>& library_folders,
                                    const std::function<Status(AmdgpuCompilation&)>& run) {
   MNEME_TRY(check_tools(options));
-  AmdgpuCompilation specialised(options, Stage::specialised, architecture);
+  AmdgpuCompilation specialised(options, Stage::specialised, architecture, library_folders);
   MNEME_TRY(run(specialised));
-  AmdgpuCompilation compiled(options, Stage::assembly, architecture);
+  AmdgpuCompilation compiled(options, Stage::assembly, architecture, library_folders);
   MNEME_TRY(run(compiled));
   const CodegenTarget& target = compiled.target();
   ToolTrial trial;
