@@ -16,7 +16,7 @@ struct NodeKernel {
   const void* function = nullptr;  // the program's, or the handle of deployed code
   ProgramShape shape;
   void** arguments = nullptr;  // where they are the node's own, until it is set
-  bool odd = false;  // as ProgramLaunch::odd
+  bool odd = false;            // as ProgramLaunch::odd
 };
 
 // Where attributes of a node are read: those of another node, or one of them as it is about to be.

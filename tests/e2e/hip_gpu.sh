@@ -19,7 +19,7 @@ expect 0 on_gpu ./api module.co
 [ "$(cat out)" = done ] || fail "the tests' HIP runtime"
 expect 0 on_gpu mneme record -rdb api-db --device hip --max all -- ./api module.co
 [ "$(cat out)" = done ] || fail "calls gave something else while they were recorded"
-contains err "recorded 12 launches of 4 kernels in"
+contains err "recorded 13 launches of 5 kernels in"
 contains err "not recorded: 1 launch: the launch itself failed"
 contains err "not recorded: 2 launches: launched into a graph"
 expect 0 on_gpu mneme profile --device hip -- ./api module.co
@@ -41,8 +41,10 @@ for launch in "weigh#0" "weigh#1" "sum#0"; do
   expect 0 mneme replay db "$launch" --device cpu
   [ "$(json out 'd["result"]["verified"]')" = True ] || fail "the replay of $launch is not verified"
 done
-expect 0 mneme replay api-db "triple#1" --device cpu
-[ "$(json out 'd["result"]["verified"]')" = True ] || fail "the replay of a module's kernel is not verified"
+for launch in "triple#1" "use_managed#0"; do
+  expect 0 mneme replay api-db "$launch" --device cpu
+  [ "$(json out 'd["result"]["verified"]')" = True ] || fail "the replay of a module's kernel is not verified: $launch"
+done
 
 # What reaches the runtime: the program's copies and launches in their order, and none of its allocations, which the recorder serves.
 MNEME_TEST_HIP_CALLS=calls expect 0 on_gpu ./both

@@ -460,12 +460,15 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
   *blocks = 3;
   return CUDA_SUCCESS;
 }
+// Of the driver for programs (fake_driver_programs.cc): the tests of the device have none.
+[[gnu::weak]] CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                                      void**, void**);
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
   ENTER();
   NEED_CONTEXT();
   if (gone_streams.contains(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
   do_late();
-  if (!functions.contains(function))  // of a library
+  if (!functions.contains(function) && &cuLaunchKernel)  // of a library
     return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY,
                           config->blockDimZ, config->sharedMemBytes, config->hStream, arguments, extra);
   mneme::cuda::FakeLaunch launch;
