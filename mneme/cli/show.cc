@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "mneme/base/log.h"
 #include "mneme/base/shown.h"
 #include "mneme/cli/code_order.h"
 #include "mneme/cli/options/cache_option.h"
@@ -61,7 +62,7 @@ class ShowCommand : public Command {
     note(ir.status());
     if (!ir.ok()) return;
     auto cache = cache_option_.open();
-    note(cache.status());
+    if (!cache.ok()) log::warning("no cache of compiled code is used: {}", cache.status().message());
     auto order = order_dependences_in(*ir, ir_file_name(kernel.static_hash), cache.ok() ? *cache : nullptr);
     note(order.status());
     if (order.ok()) order_ = std::move(*order);

@@ -79,6 +79,11 @@ MNEME_CACHE_DIR=/proc/nowhere replay "default<O2>"
 MNEME_CACHE_SIZE=much expect 2 mneme replay -rdb "$kernel" --device cpu "default<O2>"
 contains err "MNEME_CACHE_SIZE is 'much', not a number of bytes, as in 500M or 4G"
 MNEME_CACHE_SIZE=much expect 2 mneme cache
+# Who only looks is told, and sees what there is.
+MNEME_CACHE_SIZE=much expect 0 mneme show db add
+contains err "no cache of compiled code is used: MNEME_CACHE_SIZE is 'much', not a number of bytes, as in 500M or 4G"
+MNEME_CACHE_SIZE=much expect 0 mneme show db add --json
+[ "$(json out 'd["damaged"]')" = "[]" ] || fail "a setting is no damage of the recording"
 
 # Knobs of the PTX assembler are nothing to the CPU device.
 expect 2 mneme replay -rdb "$kernel" --device cpu --max-registers 32 "default<O2>"
