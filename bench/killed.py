@@ -6,9 +6,11 @@ database lists afterwards is compared with what the program had launched.
 
 A PREFIX is where a package was unpacked or Mneme was installed. The program is `slices` (bench/programs), which writes one of SLICES
 parts of MIB mebibytes in each launch: 2048, 400 and 100 without arguments. Each run is a line of JSON, the last one sums up. The launch
-that is under way when the program is killed is one of the lost.
+that is under way when the program is killed is one of the lost. A run whose program had ended by itself, or had not begun, tells nothing,
+and does not count.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -22,8 +24,19 @@ import time
 
 
 def children(process: int) -> list[int]:
-    tasks = pathlib.Path(f"/proc/{process}/task")
-    return [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
+    found = []
+    for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+            found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def runs(process: int, program: pathlib.Path) -> bool:
+    """Whether the process is the program: neither what is about to become it, nor one that has ended, nor another one."""
+    try:
+        return pathlib.Path(f"/proc/{process}/exe").samefile(program)
+    except OSError:
+        return False
 
 
 class Recording:
@@ -35,23 +48,28 @@ class Recording:
         shutil.rmtree(self.database, ignore_errors=True)
         self.told.unlink(missing_ok=True)
         command = [self.mneme, "record", "-rdb", str(self.database), "--max", "all", "--device", options.device, "--json", str(self.told)]
-        program = [str(options.prefix / "libexec/mneme/slices"), *map(str, options.sizes)]
+        self.program = options.prefix / "libexec/mneme/slices"
         self.begin = time.monotonic()
+        program = [str(self.program), *map(str, options.sizes)]
         self.process = subprocess.Popen([*command, "--", *program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def kill(self) -> None:
         for child in children(self.process.pid):
-            os.kill(child, signal.SIGKILL)
+            if runs(child, self.program):
+                os.kill(child, signal.SIGKILL)
 
     def end(self) -> dict:
-        """How many launches were seen, and how many are listed once the database was opened."""
+        """How many launches were seen, and how many are listed once the database was opened. `seconds` are those of the recording, and
+        `killed` is whether the program was, as `mneme record` exits as it does."""
         _, words = self.process.communicate()
+        seconds = time.monotonic() - self.begin
         if not self.told.exists():
             sys.exit(f"mneme record ended with {self.process.returncode}: {words[-2000:]}")
         told = json.loads(self.told.read_text())
         listed = subprocess.run([self.mneme, "ls", "--json", str(self.database)], capture_output=True, text=True, check=False)
         kernels = json.loads(listed.stdout)["kernels"] if listed.stdout else []
-        return {"seen": told["launches"], "recorded": told["recorded"], "being_stored": told["being_stored_at_the_end"],
+        return {"seconds": round(seconds, 2), "killed": self.process.returncode == -signal.SIGKILL, "seen": told["launches"],
+                "recorded": told["recorded"], "being_stored": told["being_stored_at_the_end"],
                 "listed": sum(len(kernel["instances"]) for kernel in kernels)}
 
 
@@ -64,19 +82,21 @@ def main() -> None:
     parser.add_argument("sizes", type=int, nargs="*", default=[2048, 400, 100])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        first = Recording(options, folder)
-        whole = {"whole": True, **first.end()}
-        seconds = time.monotonic() - first.begin
-        print(json.dumps(whole | {"seconds": round(seconds, 2)}), flush=True)
+        whole = Recording(options, folder).end()
+        print(json.dumps({"whole": True, **whole}), flush=True)
         lost = []
         for run in range(options.runs):
             recording = Recording(options, folder)
-            time.sleep(seconds * (0.1 + 0.8 * run / max(1, options.runs - 1)))
+            time.sleep(whole["seconds"] * (0.1 + 0.8 * run / max(1, options.runs - 1)))
             recording.kill()
             after = recording.end()
-            lost.append(after["seen"] - after["listed"])
-            print(json.dumps(after | {"lost": lost[-1]}), flush=True)
-        print(json.dumps({"lost_median": statistics.median(lost), "lost_most": max(lost)}), flush=True)
+            if after["killed"]:
+                lost.append(after["seen"] - after["listed"])
+                after["lost"] = lost[-1]
+            print(json.dumps(after), flush=True)
+        if not lost:
+            sys.exit("no kill has met the program: give it more or larger launches")
+        print(json.dumps({"kills": len(lost), "lost_median": statistics.median(lost), "lost_most": max(lost)}), flush=True)
 
 
 if __name__ == "__main__":
