@@ -146,6 +146,15 @@ TEST_F(GraphsAtTheDriver, CodeOfOneContextIsKnownWhenAnotherWasReset) {
             "first: add_one, 1 of 32, for a\nlaunched: a=1 b=0\nat the end: a=1 b=0\n" + line(1, 2, "1 other arguments"));
 }
 
+// A handle of a context that is gone may be another function's.
+TEST_F(GraphsAtTheDriver, CodeOfAProgramsOwnContextIsKnownUntilThatEnds) {
+  const std::string told = "MNEME_FAKE_NODE_CONTEXTS=1";
+  EXPECT_THAT(run_graphs("kernel_of_b own_context make_fill reset_primary tell_first", told),
+              HasSubstr("first: add_one, 1 of 32, for a\n"));
+  EXPECT_THAT(run_graphs("kernel_of_b own_context make_fill destroy_own tell_first", told),
+              HasSubstr("first: another, 1 of 32, for a\n"));
+}
+
 TEST_F(GraphsAtTheDriver, CodeOfAContextThatWasResetIsForgotten) {
   EXPECT_THAT(run_graphs("make instantiate launch reset make tell_first instantiate launch"),
               HasSubstr("first: add_one, 1 of 32, for a\n  told: b=0\nlaunched: a=0 b=0\nat the end: a=0 b=0\n" + line(6, 6)));

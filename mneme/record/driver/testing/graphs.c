@@ -39,6 +39,7 @@ static CUgraph graph;
 static CUgraphExec executable;
 static CUgraphNode first, copied, child, in_child, filled, told;
 static CUDA_KERNEL_NODE_PARAMS got;
+static CUcontext own;
 
 static unsigned word(CUdeviceptr buffer) {
   unsigned words[kCount];
@@ -531,6 +532,13 @@ static void step(const char* what) {
   } else if (sscanf(what, "fail:%63[^:]:%d", function, &after) == 2) {
     void (*fail)(const char*, int, CUresult) = (void (*)(const char*, int, CUresult))dlsym(RTLD_DEFAULT, "mneme_fake_fail");
     fail(strdup(function), after, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  } else if (strcmp(what, "own_context") == 0) {
+    CALL(cuCtxCreate, &own, NULL, 0u, 0);
+    load();
+  } else if (strcmp(what, "destroy_own") == 0) {
+    CALL(cuCtxDestroy, own);
+  } else if (strcmp(what, "reset_primary") == 0) {
+    CALL(cuDevicePrimaryCtxReset, 0);
   } else if (strcmp(what, "reset") == 0) {
     CALL(cuDevicePrimaryCtxReset, 0);
     load();
