@@ -47,6 +47,7 @@ bool PoolWorker::disconnect(PoolTime now) {
 
 bool PoolWorker::kill(Cause cause, PoolTime now) {
   if (state_ == State::killed) return false;
+  is_garbled_ = cause == Cause::broken && state_ != State::disconnected;
   state_ = State::killed;
   if (cause_ == Cause::unknown) cause_ = cause;
   deadline_ = WorkerLimits::end_of_killing(now);
@@ -80,7 +81,7 @@ void PoolWorker::begin(JobId job, PoolTime now) {
 
 void PoolWorker::note_began(JobId job, PoolTime now) {
   const bool told = began_ && !jobs_.empty() && jobs_.front() == job;
-  if (told || !holds(jobs_, job)) return;
+  if (told || is_garbled_ || !holds(jobs_, job)) return;
   set_loading(0);
   begin(job, now);
 }

@@ -104,7 +104,7 @@ class PoolWorker {
   // The job has begun: those before it have run, or are translated, and are awaited.
   void begin(JobId job, PoolTime now);
   // The same of a job that was noted, and not told, when the worker's process ended. Does nothing where it was told, or has
-  // ended.
+  // ended; nor where the worker was killed for what it said: it went on after that, with jobs that are not to blame.
   void note_began(JobId job, PoolTime now);
   // The compile worker assembles the job and those before it.
   void join(JobId job);
@@ -120,6 +120,7 @@ class PoolWorker {
   State state_ = State::starting;
   Cause cause_ = Cause::unknown;
   bool started_ = false;
+  bool is_garbled_ = false;  // killed for a message that was none, or not one that it may send
   std::string refusal_;
   PoolTime deadline_;
 

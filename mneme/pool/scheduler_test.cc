@@ -463,6 +463,21 @@ TEST_F(DeviceLossTest, AConnectionOverWhichNonsenseComesIsBroken) {
   EXPECT_EQ(compiling, 1u);
 }
 
+// It goes on until it is killed: what it began meanwhile is not what it said nonsense of.
+TEST_F(DeviceLossTest, WhatACompilerBeganAfterNonsenseIsNotToBlame) {
+  open_ready();
+  const JobId compiling = submit("a");
+  const JobId next = submit("b");
+  ASSERT_THAT(to_compile(compiler()), ElementsAre(compiling, next));
+  scheduler_->disconnected(compiler(), Disconnection::broken, now_);
+  note();
+  WorkerEnd killed = by_signal(SIGKILL);
+  killed.began = next;
+  end(compiler(), killed);
+  EXPECT_EQ(results_.at(compiling - 1).result.failure, Failure::compile_error);
+  EXPECT_THAT(results_, SizeIs(1));
+}
+
 TEST_F(DeviceLossTest, AWorkerThatSaidSomethingMeanwhileHasItsLimitAnew) {
   open_ready();
   give(1);
