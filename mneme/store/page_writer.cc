@@ -27,7 +27,8 @@ PageWriter::~PageWriter() {
     const auto left = writers_->take_all(this);
     for (const auto& work : left) work();
     lock.lock();
-    if (left.empty()) changed_.wait(lock, [&, before = put_ + kept_] { return put_ + kept_ != before; });
+    // The last of it may have been done since it was looked at.
+    if (left.empty()) changed_.wait(lock, [&, before = put_ + kept_] { return put_ + kept_ != before || put_ + kept_ == 0; });
   }
   lock.unlock();
   writers_->release_claims(place_, claims_);
