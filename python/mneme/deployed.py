@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mneme import _native
+from mneme.database import _path
 from mneme.errors import InvalidArgumentError
 
 __all__ = ["Deployed", "deploy"]
@@ -60,19 +61,8 @@ def deploy(
         results = [results]
     if not isinstance(results, Iterable) or isinstance(results, (bytes, Mapping)):
         raise InvalidArgumentError(f"deploying: 'results' is to be a path or several, not {results!r}")
-    named = [_path(path, "results") for path in results]
+    named = [_path(path, "deploying: 'results'") for path in results]
     if not named:
         raise InvalidArgumentError("deploying: 'results' names no folder of results and no file")
-    outcomes = _native.deploy(named, _path(output, "output"), unconfirmed=unconfirmed, l2=l2)
+    outcomes = _native.deploy(named, _path(output, "deploying: 'output'"), unconfirmed=unconfirmed, l2=l2)
     return [Deployed(Path(folder), kernel, reason or None) for folder, kernel, reason in outcomes]
-
-
-def _path(path: str | os.PathLike[str], what: str) -> str:
-    try:
-        text = os.fspath(path)
-        text.encode()
-        if "\0" not in text:
-            return text
-    except (TypeError, AttributeError, UnicodeEncodeError):
-        pass
-    raise InvalidArgumentError(f"deploying: '{what}': a path is expected, not {path!r}")
