@@ -2,6 +2,14 @@
 
 namespace mneme::substitute {
 
+void take_attributes(NodeKernel& kernel, bool cooperative, const Dim3& cluster, const Dim3& preferred_cluster,
+                     bool device_updatable) {
+  const auto is_asked_for = [](const Dim3& extents) { return uint64_t{extents.x} * extents.y * extents.z > 1; };
+  kernel.shape.cooperative = cooperative;
+  if (is_asked_for(cluster)) kernel.shape.cluster = cluster;
+  kernel.odd = kernel.odd || (is_asked_for(preferred_cluster) && preferred_cluster != kernel.shape.cluster) || device_updatable;
+}
+
 Status check_set(int code) {
   if (code == 0) return {};
   return error(Code::device_fault, "setting the deployed code for a node of a graph returned {}", code);

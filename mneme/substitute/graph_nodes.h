@@ -26,6 +26,11 @@ struct NodeAttributes {
   const void* value = nullptr;  // of this one, which is not read of the node
 };
 
+// For NodeVendor::add_attributes(): adds what each attribute of either vendor says, as the vendor gives it; an extent that is not
+// asked for is 0.
+void take_attributes(NodeKernel& kernel, bool cooperative, const Dim3& cluster, const Dim3& preferred_cluster,
+                     bool device_updatable);
+
 // What the vendor has for nodes. No call leaves an error behind that the program would find.
 class NodeVendor {
  public:

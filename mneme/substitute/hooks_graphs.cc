@@ -93,14 +93,11 @@ class TableNodes final : public NodeVendor {
       if (quietly([&] { return ask(static_cast<cudaGraphNode_t>(attributes.node), id, &value); }) != cudaSuccess) value = {};
       return value;
     };
-    kernel.shape.cooperative = value_of(cudaLaunchAttributeCooperative).cooperative != 0;
     const auto cluster = value_of(cudaLaunchAttributeClusterDimension).clusterDim;
-    if (uint64_t{cluster.x} * cluster.y * cluster.z > 1) kernel.shape.cluster = {cluster.x, cluster.y, cluster.z};
     const auto preferred = value_of(cudaLaunchAttributePreferredClusterDimension).preferredClusterDim;
-    const bool prefers = uint64_t{preferred.x} * preferred.y * preferred.z > 1 &&
-                         Dim3{preferred.x, preferred.y, preferred.z} != kernel.shape.cluster;
-    kernel.odd = kernel.odd || prefers ||
-                 value_of(cudaLaunchAttributeDeviceUpdatableKernelNode).deviceUpdatableKernelNode.deviceUpdatable != 0;
+    take_attributes(kernel, value_of(cudaLaunchAttributeCooperative).cooperative != 0, {cluster.x, cluster.y, cluster.z},
+                    {preferred.x, preferred.y, preferred.z},
+                    value_of(cudaLaunchAttributeDeviceUpdatableKernelNode).deviceUpdatableKernelNode.deviceUpdatable != 0);
   }
 
   // Makes a call that the program did not make: of its failure the program finds nothing.

@@ -90,14 +90,11 @@ class DriverNodes final : public NodeVendor {
       if (driver_functions().attribute(static_cast<CUgraphNode>(attributes.node), id, &value) != CUDA_SUCCESS) value = {};
       return value;
     };
-    kernel.shape.cooperative = value_of(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative != 0;
     const auto cluster = value_of(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
-    if (uint64_t{cluster.x} * cluster.y * cluster.z > 1) kernel.shape.cluster = {cluster.x, cluster.y, cluster.z};
     const auto preferred = value_of(CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION).preferredClusterDim;
-    const bool prefers = uint64_t{preferred.x} * preferred.y * preferred.z > 1 &&
-                         Dim3{preferred.x, preferred.y, preferred.z} != kernel.shape.cluster;
-    kernel.odd = kernel.odd || prefers ||
-                 value_of(CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE).deviceUpdatableKernelNode.deviceUpdatable != 0;
+    take_attributes(kernel, value_of(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative != 0, {cluster.x, cluster.y, cluster.z},
+                    {preferred.x, preferred.y, preferred.z},
+                    value_of(CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE).deviceUpdatableKernelNode.deviceUpdatable != 0);
   }
 };
 DriverNodes& nodes() {
