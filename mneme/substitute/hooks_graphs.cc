@@ -26,13 +26,12 @@ void write(const NodeKernel& kernel, P& p) {
   p.kernelParams = kernel.arguments;
 }
 
-// Of which context a node is. The runtime does not tell, and the driver beneath it may: the two have one handle for a node.
+// Of which context a node is. The runtime does not tell, and the driver beneath it may.
 class NodeContexts {
  public:
-  explicit NodeContexts(const Table& table) {
+  explicit NodeContexts(Table& table) : get_(table.driver_node_parameters()) {
     void* const driver = table.abi().device == MNEME_TABLE_CUDA ? ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
     if (!driver) return;
-    get_ = reinterpret_cast<decltype(get_)>(::dlsym(driver, "cuGraphKernelNodeGetParams_v2"));
     current_ = reinterpret_cast<decltype(current_)>(::dlsym(driver, "cuCtxGetCurrent"));
     push_ = reinterpret_cast<decltype(push_)>(::dlsym(driver, "cuCtxPushCurrent_v2"));
     pop_ = reinterpret_cast<decltype(pop_)>(::dlsym(driver, "cuCtxPopCurrent_v2"));
@@ -57,7 +56,7 @@ class NodeContexts {
   }
 
  private:
-  CUresult (*get_)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*) = nullptr;
+  DriverNodeParameters get_;
   CUresult (*current_)(CUcontext*) = nullptr;
   CUresult (*push_)(CUcontext) = nullptr;
   CUresult (*pop_)(CUcontext*) = nullptr;
@@ -70,10 +69,24 @@ class TableNodes final : public NodeVendor {
   CodeLoader& loader() override { return table_; }
   std::optional<NodeKernel> get(void* node) override {
     cudaKernelNodeParams p{};
-    if (quietly([&] { return MNEME_NEXT(table_, cudaGraphKernelNodeGetParams)(static_cast<cudaGraphNode_t>(node), &p); }) !=
-        cudaSuccess)
-      return std::nullopt;
-    return kernel_of(p);
+    const auto ask = [&] { return MNEME_NEXT(table_, cudaGraphKernelNodeGetParams)(static_cast<cudaGraphNode_t>(node), &p); };
+    return quietly(ask) == cudaSuccess ? kernel_of(p) : get_deployed(node);
+  }
+  // What a node with deployed code in it holds, where the runtime does not tell: it knows the program's own kernels alone.
+  std::optional<NodeKernel> get_deployed(void* node) {
+    const DriverNodeParameters ask = table_.driver_node_parameters();
+    CUDA_KERNEL_NODE_PARAMS_v2 p{};
+    if (!ask || ask(static_cast<CUgraphNode>(node), &p) != CUDA_SUCCESS) return std::nullopt;
+    NodeKernel held{nullptr,
+                    {{p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, Bytes(p.sharedMemBytes)},
+                    p.kernelParams,
+                    p.extra != nullptr};
+    // A kernel of a library is told as such, or as the function that it was launched by.
+    for (const void* function : {static_cast<const void*>(p.kern), static_cast<const void*>(p.func)}) {
+      held.function = function;
+      if (function && program_kernel(held)) return held;
+    }
+    return std::nullopt;
   }
   int set(void* node, const NodeKernel& kernel) override {
     cudaKernelNodeParams p{};
@@ -145,10 +158,15 @@ cudaError_t on_set(Table& table, cudaGraphNode_t node, const cudaKernelNodeParam
   return code;
 }
 cudaError_t on_get(Table& table, cudaGraphNode_t node, cudaKernelNodeParams* parameters) {
-  const cudaError_t code = MNEME_NEXT(table, cudaGraphKernelNodeGetParams)(node, parameters);
-  if (code != cudaSuccess) return code;
-  if (const auto own = program_kernel(kernel_of(*parameters))) write(*own, *parameters);
-  return code;
+  const auto ask = [&] { return MNEME_NEXT(table, cudaGraphKernelNodeGetParams)(node, parameters); };
+  TableNodes nodes(table);
+  const cudaError_t code = nodes.quietly(ask);
+  const auto held = code == cudaSuccess ? std::optional(kernel_of(*parameters)) : nodes.get_deployed(node);
+  const auto own = held ? program_kernel(*held) : std::nullopt;
+  if (!own) return code == cudaSuccess ? code : ask();  // again, for the error that the program finds
+  if (code != cudaSuccess) *parameters = {};
+  write(*own, *parameters);
+  return cudaSuccess;
 }
 cudaError_t on_set_executable(Table& table, cudaGraphExec_t executable, cudaGraphNode_t node,
                               const cudaKernelNodeParams* parameters) {

@@ -21,6 +21,7 @@ struct Vendor {
   CUstream stream = nullptr;             // of the driver's last launch
   cudaError_t last_error = cudaSuccess;  // as programs find it
   const void* in_node = nullptr;         // the kernel of the one node
+  bool tells_loaded = true;              // the runtime: of a node whose kernel is that of a loaded library
 };
 Vendor* vendor = nullptr;
 
@@ -66,7 +67,16 @@ cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t, const cudaGraphNode_t*,
 cudaError_t set_node(cudaGraphNode_t, const cudaKernelNodeParams* p) { return vendor->in_node = p->func, cudaSuccess; }
 cudaError_t get_node(cudaGraphNode_t, cudaKernelNodeParams* p) {
   static void* arguments[] = {nullptr, nullptr, nullptr};
+  if (!vendor->tells_loaded && vendor->in_node == reinterpret_cast<const void*>(0x20))
+    return vendor->last_error = cudaErrorInvalidDeviceFunction;
   return *p = {const_cast<void*>(vendor->in_node), dim3(4), dim3(32), 0, arguments, nullptr}, cudaSuccess;
+}
+CUresult get_node_of_driver(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2* p) {
+  static void* arguments[] = {nullptr, nullptr, nullptr};
+  *p = {};
+  p->gridDimX = 4, p->blockDimX = 32, p->gridDimY = p->gridDimZ = p->blockDimY = p->blockDimZ = 1;
+  p->kernelParams = arguments;
+  return p->kern = static_cast<CUkernel>(const_cast<void*>(vendor->in_node)), CUDA_SUCCESS;
 }
 cudaError_t get_node_attribute(cudaGraphNode_t, cudaLaunchAttributeID, cudaLaunchAttributeValue* value) {
   return *value = {}, cudaSuccess;
@@ -220,6 +230,33 @@ TEST_F(ThroughATable, ANodeHasDeployedCodeWhereThereIsOneDevice) {
   add_to_graph();
   EXPECT_EQ(vendor_.in_node, reinterpret_cast<const void*>(0x20));
   EXPECT_EQ(said(), "tuned: step: 1 of 1 launches ran the deployed code");
+}
+
+// CUDA's own runtime does not: "invalid device function".
+TEST_F(ThroughATable, WhatTheRuntimeDoesNotTellOfANodeTheDriverDoes) {
+  vendor_.tells_loaded = false;
+  Table::attached(table_.index).ask_nodes_by(get_node_of_driver);
+  add_to_graph();
+  EXPECT_EQ(vendor_.in_node, reinterpret_cast<const void*>(0x20));
+  cudaKernelNodeParams told{};
+  const auto get = slot<decltype(cudaGraphKernelNodeGetParams)>(MNEME_CALL_cudaGraphKernelNodeGetParams);
+  EXPECT_EQ(get(reinterpret_cast<cudaGraphNode_t>(0x30), &told), cudaSuccess);
+  EXPECT_EQ(told.func, &step_) << "the program's own kernel";
+  EXPECT_EQ(told.gridDim.x, 4u);
+  EXPECT_EQ(told.blockDim.x, 32u);
+  EXPECT_NE(told.kernelParams, nullptr);
+  EXPECT_EQ(vendor_.last_error, cudaSuccess) << "the program finds nothing";
+  EXPECT_EQ(said(), "tuned: step: 1 of 1 launches ran the deployed code");
+}
+
+// Then the program asks for a failure, and gets it.
+TEST_F(ThroughATable, OfANodeThatNobodyTellsTheProgramGetsTheRuntimesError) {
+  vendor_.in_node = reinterpret_cast<const void*>(0x20), vendor_.tells_loaded = false;
+  Table::attached(table_.index).ask_nodes_by([](CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*) { return CUDA_ERROR_INVALID_VALUE; });
+  cudaKernelNodeParams told{};
+  const auto get = slot<decltype(cudaGraphKernelNodeGetParams)>(MNEME_CALL_cudaGraphKernelNodeGetParams);
+  EXPECT_EQ(get(reinterpret_cast<cudaGraphNode_t>(0x30), &told), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(vendor_.last_error, cudaErrorInvalidDeviceFunction);
 }
 
 // With more it has where the driver tells that it is of the current one. There is no driver here.

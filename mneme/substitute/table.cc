@@ -69,6 +69,13 @@ void Table::find_driver_launch() {
   if (driver) launch_by(reinterpret_cast<DriverLaunch>(::dlsym(driver, "cuLaunchKernel")));
 }
 
+DriverNodeParameters Table::driver_node_parameters() {
+  const DriverNodeParameters known = driver_node_parameters_.load(std::memory_order_relaxed);
+  void* const driver = known || abi().device != MNEME_TABLE_CUDA ? nullptr : ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver) ask_nodes_by(reinterpret_cast<DriverNodeParameters>(::dlsym(driver, "cuGraphKernelNodeGetParams_v2")));
+  return driver_node_parameters_.load(std::memory_order_relaxed);
+}
+
 Result<std::string> Table::architecture(int ordinal) {
   if (abi().device == MNEME_TABLE_CPU) return std::string(kHostArchitecture);
   std::lock_guard lock(mutex_);

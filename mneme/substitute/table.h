@@ -18,6 +18,8 @@ namespace mneme::substitute {
 // cuLaunchKernel()
 using DriverLaunch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                                   void**, void**);
+// cuGraphKernelNodeGetParams_v2()
+using DriverNodeParameters = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*);
 
 class Table final : public TrialDevice, public CallTable {
  public:
@@ -33,6 +35,10 @@ class Table final : public TrialDevice, public CallTable {
   DriverLaunch driver_launch() const { return driver_launch_.load(std::memory_order_relaxed); }
   // Tests have one of their own.
   void launch_by(DriverLaunch launch) { driver_launch_ = launch; }
+
+  // What the driver beneath the runtime says of a node; the two have one handle for it. Null: there is none.
+  DriverNodeParameters driver_node_parameters();
+  void ask_nodes_by(DriverNodeParameters ask) { driver_node_parameters_ = ask; }  // tests
 
   std::string_view device_kind() const override { return abi().device == MNEME_TABLE_CPU ? "cpu" : "cuda"; }
   int current_device() override;
@@ -65,6 +71,7 @@ class Table final : public TrialDevice, public CallTable {
   Status set_attribute(const Loaded& code, int ordinal, cudaFuncAttribute attribute, int value);
 
   std::atomic<DriverLaunch> driver_launch_ = nullptr;
+  std::atomic<DriverNodeParameters> driver_node_parameters_ = nullptr;
   std::atomic<int> devices_ = 0;  // that the vendor shows; 0: not asked yet
   std::mutex mutex_;              // over architectures_
   std::array<std::string, 64> architectures_;
