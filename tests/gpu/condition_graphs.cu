@@ -1,5 +1,5 @@
 // A graph of the CUDA runtime with a condition that a kernel in it sets: scale(a), add(b, a), decide(condition), if it holds
-// scale(b), then the sum of b. Prints the sum after each launch.
+// halve(b), then the sum of b. Prints the sum after each launch.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -20,6 +20,10 @@ constexpr int kCount = 1 << 16, kBlocks = kCount / 256;
 __global__ void scale(float* data, float factor) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < kCount) data[i] *= factor;
+}
+__global__ void halve(float* data) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount) data[i] *= 0.5f;
 }
 __global__ void add(float* out, const float* in) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -80,7 +84,7 @@ int main() {
   parameters.conditional.size = 1;
   cudaGraphNode_t node;
   CHECK(cudaGraphAddNode(&node, graph, &decided, nullptr, 1, &parameters));
-  add_kernel(parameters.conditional.phGraph_out[0], nullptr, scale, kBlocks, 256, b, 0.5f);
+  add_kernel(parameters.conditional.phGraph_out[0], nullptr, halve, kBlocks, 256, b);
   add_kernel(graph, &node, fold, 1, 1, sum, static_cast<const float*>(b));
 
   cudaGraphExec_t executable;
