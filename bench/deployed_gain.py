@@ -16,15 +16,18 @@ The list names programs, as that of `mneme-survey` does, and which kernels of ea
     environment = {OMP_NUM_THREADS = "1"}
 
 For each kernel one launch is recorded and tuned; what is confirmed is deployed; then the program runs bare and with the deployed
-code in turn, --runs times each for its whole time, and once each under CUPTI for the time of its kernels (bench/kernel_times.c,
-which is compiled with `cc`). A line of JSON for each kernel goes to --json, the table to standard output. "kept" is the speed-up in the
-program over what was promised; the output is compared but for times and rates (bench/survey.py).
+code in turn, --runs times each for its whole time, and --timed-runs times each under CUPTI for the time of its kernels
+(bench/kernel_times.c, which is compiled with `cc`). The launches that the deployed code has replaced are compared, shape by shape; "kept" is what they
+gain over what was promised, by the mean of each shape's times and by their median, weighed by launches. A promise is a ratio of medians, and a program's
+first launch is longer than the others, so that of few launches the median is the one to compare. "whole kernel" is what all its launches gain,
+also those whose shape was not tuned. --states also measures, for the lines of JSON, what each state of the cache alone would have promised. A line of JSON for each kernel goes to --json, the table to standard output; the output of the
+program is compared but for times and rates (bench/survey.py).
 
 Needs one NVIDIA GPU, `mneme` and the Python package with what `mneme tune` needs, a C compiler, and CUPTI (CUDA_PATH, else /usr/local/cuda).
 """
 
 import argparse
-import collections
+import dataclasses
 import json
 import os
 import pathlib
@@ -38,6 +41,7 @@ import tempfile
 import tomllib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from launch_gain import gain, promises, read_launches, said_to_have_run
 from survey import Finished, first_change, say
 
 
@@ -81,15 +85,11 @@ class Program:
         front = ["mneme", "run", "--device", "cuda", "--tuned", tuned, "--"] if tuned else []
         return self.do(front + self.command, **environment)
 
-    def kernel_times(self, name, tuned=None):
-        """Nanoseconds of the launches of each kernel, by its mangled name."""
+    def launches(self, name, tuned=None):
+        """The launches of all kernels, and what the run has said on standard error."""
         file = self.folder / f"{name}.times"
-        self.run(tuned, CUDA_INJECTION64_PATH=self.library, KERNEL_TIMES_FILE=file)
-        times = collections.defaultdict(list)
-        for line in file.read_text().splitlines():
-            nanoseconds, kernel = line.split(" ", 1)
-            times[kernel].append(int(nanoseconds))
-        return times
+        done = self.run(tuned, CUDA_INJECTION64_PATH=self.library, KERNEL_TIMES_FILE=file)
+        return read_launches(file.read_text()), done.err
 
     def search(self, kernel, number):
         """The folder of what was found for a kernel, or None where that is not surely faster; and its summary."""
@@ -99,7 +99,6 @@ class Program:
         return results, json.loads((results / "summary.json").read_text())
 
     def measure(self):
-        again = [self.run() for _ in range(2)]
         wanted = "|".join(f"(?:{kernel})" for kernel in self.kernels)
         self.do(["mneme", "record", "--device", "cuda", "--strict", "-rdb", self.folder / "db", "--max", "1", "--kernels", wanted, *self.record, "--",
                  *self.command])
@@ -107,78 +106,110 @@ class Program:
         file = self.folder / "app.tuned"
         done = self.do(["mneme", "deploy", *(results for results, _ in found), "-o", file, *self.deploy])
         say(f"{self.name}: {done.out.strip()} {done.err.strip()}")
-        promises = self.promises(file)
-        seconds = {"bare": [], "tuned": []}
+        claims = promises(file.read_bytes())
+        bare, tuned = [], []
         for _ in range(self.options.runs):
-            bare, tuned = self.run(), self.run(file)
-            seconds["bare"].append(bare.seconds)
-            seconds["tuned"].append(tuned.seconds)
-        change = first_change(again[0].out.splitlines(), again[1].out.splitlines(), tuned.out.splitlines(), [])
-        ran = [line for line in tuned.err.splitlines() if line.startswith("mneme: tuned: ")]
-        times = {"bare": self.kernel_times("bare"), "tuned": self.kernel_times("tuned", file)}
+            bare.append(self.run())
+            tuned.append(self.run(file))
+        whole = {
+            "bare_seconds": statistics.median(run.seconds for run in bare),
+            "tuned_seconds": statistics.median(run.seconds for run in tuned),
+            "output": first_change(bare[0].out.splitlines(), bare[1].out.splitlines(), tuned[0].out.splitlines(), []),
+        }
+        timed = []
+        for number in range(self.options.timed_runs):
+            timed.append((self.launches(f"bare{number}")[0], *self.launches(f"tuned{number}", file)))
         for kernel, (results, summary) in zip(self.kernels, found):
-            yield self.line(kernel, promises.get(json.loads((results / "tune.json").read_text())["static_hash"]), summary, seconds, change, ran, times)
+            claim = claims.get(json.loads((results / "tune.json").read_text())["static_hash"])
+            states = self.states(results) if self.options.states else None
+            yield {"program": self.name, "kernel": kernel, **self.gained(claim, timed), **whole, **self.searched(summary), "states": states}
 
-    def promises(self, file):
-        """What the file promises of each kernel, by its static hash: the least of the states of the cache in which it was measured."""
-        hashed = None
-        found = {}
-        for line in self.do(["mneme", "deploy", "--show", file]).out.splitlines():
-            if line.startswith("  static hash"):
-                hashed = line.split()[-1]
-            elif line.startswith("  speed-up"):
-                value, low, high = map(float, re.findall(r"\d+\.\d+", line)[:3])
-                found[hashed] = {"value": value, "low": low, "high": high}
-        return found
+    def states(self, results):
+        """What the winner gains in each state of the cache."""
+        gains = {}
+        for state in ("as_it_comes", "cold", "warm"):
+            file = self.folder / f"{results.name}.{state}"
+            self.do(["mneme", "deploy", results, "--unconfirmed", "--l2", state, "-o", file])
+            gains[state] = next(iter(promises(file.read_bytes()).values())).value
+        return gains
 
-    def line(self, kernel, claim, summary, seconds, change, ran, times):
-        def all_of(which):
-            return [time for name, list_ in times[which].items() if re.search(kernel, name) for time in list_]
-
-        bare, tuned = all_of("bare"), all_of("tuned")
-        gained = sum(bare) / sum(tuned) if sum(tuned) else None
+    def gained(self, claim, timed):
+        if claim is None:
+            return {"promised": None}
+        all_of = gain(claim, [(bare, tuned, said_to_have_run(said, claim.demangled)) for bare, tuned, said in timed])
+        mean, median = all_of.of_replaced(statistics.mean), all_of.of_replaced(statistics.median)
         return {
-            "program": self.name,
-            "kernel": kernel,
-            "promised": claim,
+            "promised": {"value": claim.value, "low": claim.low, "high": claim.high},
+            "rule": dataclasses.asdict(claim.rule),
+            "launches": all_of.launches,
+            "replaced": all_of.replaced,
+            "problem": all_of.problem,
+            "shapes": [shape.figures(claim) for shape in all_of.shapes],
+            "gained": mean,
+            "gained_median": median,
+            "kept": mean and mean / claim.value,
+            "kept_median": median and median / claim.value,
+            "whole_kernel": all_of.whole,
+        }
+
+    def searched(self, summary):
+        return {
             "found": summary.get("speed_up"),
-            "launches": len(bare),
-            "launches_tuned": len(tuned),
-            "bare_ns": sum(bare) / max(1, len(bare)),
-            "tuned_ns": sum(tuned) / max(1, len(tuned)),
-            "bare_median_ns": statistics.median(bare) if bare else None,
-            "tuned_median_ns": statistics.median(tuned) if tuned else None,
-            "gained": gained,
-            "kept": gained / claim["value"] if gained and claim else None,
-            "bare_seconds": statistics.median(seconds["bare"]),
-            "tuned_seconds": statistics.median(seconds["tuned"]),
-            "output": change,
-            "ran": [line for line in ran if re.search(kernel, line)],
             "complete": summary.get("complete"),
             "failures": summary.get("failures"),
             "config": (summary.get("best") or {}).get("config"),
         }
 
 
-def row(line):
+HEAD = ("program", "kernel", "launches replaced", "shape", "promised (95 %)", "bare, mean (median)", "deployed", "in the program", "kept, means", "kept, medians",
+        "whole kernel", "bare, whole", "deployed, whole", "output")
+
+
+def number(value):
+    return "–" if value is None else f"{value:.3f}"
+
+
+def times(shape, which):
+    return f"{shape[which + '_ns_mean'] / 1e3:.2f} ({shape[which + '_ns_median'] / 1e3:.2f}) us"
+
+
+def table_row(cells):
+    return f"| {' | '.join(cells)} |"
+
+
+def rows_of(line):
+    """A row of the kernel, and where several shapes were replaced one of each."""
     claim = line["promised"]
-    promised = f"{claim['value']:.3f} ({claim['low']:.3f}–{claim['high']:.3f})" if claim else "left out"
-    kept = "–" if line["kept"] is None else f"{line['kept']:.3f}"
-    gained = "–" if line["gained"] is None else f"{line['gained']:.3f}"
-    return (f"| {line['program']} | {line['kernel']} | {line['launches']} | {promised} | {line['bare_ns'] / 1e3:.2f} us | {line['tuned_ns'] / 1e3:.2f} us | "
-            f"{gained} | {kept} | {line['bare_seconds']:.2f} s | {line['tuned_seconds']:.2f} s | {line['output'] or 'as bare'} |")
+    name = [line["program"], line["kernel"]]
+    program = [f"{line['bare_seconds']:.2f} s", f"{line['tuned_seconds']:.2f} s", line["output"] or "as bare"]
+    if claim is None:
+        yield table_row([*name, *("–",) * 2, "left out", *("–",) * 6, *program])
+        return
+    shapes = line["shapes"]
+    one = shapes[0] if len(shapes) == 1 else None
+    yield table_row([
+        *name, line["problem"] or f"{line['replaced']} of {line['launches']}", one["shape"] if one else f"{len(shapes)} shapes",
+        f"{claim['value']:.3f} ({claim['low']:.3f}–{claim['high']:.3f})", times(one, "bare") if one else "–", times(one, "tuned") if one else "–",
+        number(line["gained"]), number(line["kept"]), number(line["kept_median"]), number(line["whole_kernel"]), *program])
+    for shape in shapes if one is None else ():
+        yield table_row([*name, str(shape["launches"]), shape["shape"] + (", promised" if shape["promised_for"] else ""), "", times(shape, "bare"), times(shape, "tuned"),
+                         number(shape["kept"] * claim["value"]), number(shape["kept"]), number(shape["kept_median"]), *("",) * 4])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("list", type=pathlib.Path)
     parser.add_argument("--trials", type=int, default=500)
-    parser.add_argument("--runs", type=int, default=5, help="whole runs of the program, bare and with deployed code in turn")
+    parser.add_argument("--runs", type=int, default=5, help="whole runs of the program, bare and with deployed code in turn, at least 2")
+    parser.add_argument("--timed-runs", type=int, default=2, help="runs under CUPTI, bare and with deployed code in turn")
+    parser.add_argument("--states", action="store_true", help="also measure what each state of the cache alone would have promised")
     parser.add_argument("--only", default="", metavar="REGEX", help="only programs in whose name it is found")
     parser.add_argument("--limit", type=float, default=120, help="seconds that each step may take")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--folder", help="where recordings and results are made, and removed in the end")
     options = parser.parse_args()
+    if options.runs < 2 or options.timed_runs < 1:
+        parser.error("--runs is at least 2, since the output of two bare runs tells what changes by itself, and --timed-runs at least 1")
     entries = [entry for entry in tomllib.loads(options.list.read_text())["program"] if re.search(options.only, entry["name"])]
     rows = []
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
@@ -187,15 +218,16 @@ def main():
         for entry in entries:
             try:
                 for line in Program(entry, options.list.resolve().parent, options, folder, library).measure():
-                    rows.append(row(line))
-                    say(rows[-1])
+                    rows.extend(rows_of(line))
+                    say(table_row(HEAD))
+                    say("\n".join(rows_of(line)))
                     if options.json:
                         with options.json.open("a") as file:
                             file.write(json.dumps(line) + "\n")
             except Failed as failure:
                 say(f"{entry['name']}: {failure}")
-    print("| program | kernel | launches | promised (95 %) | bare | deployed | in the program | kept | bare, whole | deployed, whole | output |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(table_row(HEAD))
+    print(table_row(["---"] * len(HEAD)))
     print("\n".join(rows))
     return 0 if len(rows) else 1
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from guide_commands import commands, numbered
+
 ROOT = Path(__file__).parents[2]
 PAGES = [page for page in sorted((ROOT / "docs/guide").glob("*.md")) if "\n    $ " in page.read_text()]
 
@@ -57,12 +59,6 @@ BEFORE = {
 }
 
 
-def commands(page: Path) -> list[str]:
-    """The commands behind the prompts of a page, a continued one in one line."""
-    joined = re.sub(r" *\\\n +", " ", page.read_text())
-    return [line.strip() for line in re.findall(r"^    \$ (.*)$", joined, re.M)]
-
-
 def write_files(page: Path, folder: Path) -> None:
     """The files that a page prints: a block whose first line is a comment with the file's name."""
     begin, line = r"^    (?:#|//) (\w+\.(?:yaml|cc))\b.*\n", r"    (?!\$ )"
@@ -77,6 +73,15 @@ def test_every_exception_is_used() -> None:
         assert any(command.startswith(begin) for command in found), begin
     assert {page.stem for page in PAGES} >= set(BEFORE)
     assert len(found) > 40
+
+
+def test_the_way_from_an_unchanged_program_to_a_faster_one_is_five_commands() -> None:
+    five = numbered(ROOT / "docs/guide/deploy.md")
+    assert [command.split()[1] for command in five] == ["record", "tune", "deploy", "deploy", "run"]
+    on_a_gpu = numbered(ROOT / "docs/guide/deploy.md", on_a_gpu=True)
+    assert on_a_gpu[-1] == "mneme run --tuned app.tuned -- ./cg" and not any(
+        "--device" in command for command in on_a_gpu
+    )
 
 
 @pytest.fixture(scope="session")
