@@ -15,8 +15,8 @@ def commands(page: Path) -> list[str]:
 
 
 def numbered(page: Path, *, on_a_gpu: bool = False) -> list[str]:
-    """Those that the page numbers in the comments behind them, without these. On a GPU what names the CPU device is left
-    away."""
+    """Those that the page numbers in the comments behind them, without these. On a GPU what names the CPU device is
+    left away."""
     found = [match[1] for command in commands(page) if (match := re.fullmatch(r"(.*?) +# \d+\. .*", command))]
     return [command.replace(" --device cpu", "") for command in found] if on_a_gpu else found
 
