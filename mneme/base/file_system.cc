@@ -14,6 +14,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/file_lock.h"
@@ -27,6 +28,8 @@ namespace {
 constexpr std::string_view kTemporary = ".tmp.";
 // So many files are synced at once. File systems write the journal once for all that wait for it.
 constexpr size_t kMostSyncs = 8;
+// What was appended goes to the disk in pieces of this size, and does not wait until the file is synced.
+constexpr uint64_t kToDiskAtOnce = Bytes(4_MiB).count;
 
 class PosixReadableFile final : public ReadableFile {
  public:
@@ -58,7 +61,12 @@ class PosixWritableFile final : public WritableFile {
   PosixWritableFile(Descriptor file, Path path) : file_(std::move(file)), path_(std::move(path)) {}
   ~PosixWritableFile() override { unlock_file(file_); }
 
-  Status append(ByteSpan bytes) override { return write_all(file_.number(), bytes, path_); }
+  Status append(ByteSpan bytes) override {
+    MNEME_TRY(write_all(file_.number(), bytes, path_));
+    size_ += bytes.size();
+    if (size_ - begun_ >= kToDiskAtOnce) begin_to_disk(file_.number(), begun_, Bytes(size_ - std::exchange(begun_, size_)));
+    return {};
+  }
   Status sync() override { return ::fsync(file_.number()) == 0 ? Status() : system_error(errno, "syncing", path_); }
   Status close() override {
     unlock_file(file_);
@@ -68,6 +76,7 @@ class PosixWritableFile final : public WritableFile {
  private:
   Descriptor file_;
   Path path_;
+  uint64_t size_ = 0, begun_ = 0;  // of which the disk was to begin with so much
 };
 
 class PosixChangeableFile final : public ChangeableFile {

@@ -270,18 +270,23 @@ TEST_F(Files, APendingFileTakesItsPlaceOrLeavesNothing) {
   EXPECT_THAT(names(), testing::ElementsAre("file"));
 }
 
+// Its status, as waitpid() gives it.
+int status_of_process(const std::function<int()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
 // What write() is ok for may still be in the machine's memory alone.
 TEST_F(Files, ADiskThatDoesNotTakeWhatWasWrittenIsAnError) {
   write(path("changed"), "content");
   const auto in_a_process = [&](const std::function<bool()>& as_told) {
-    const pid_t child = ::fork();
-    if (child == 0) {
+    return status_of_process([&] {
       testing_base::fail_system_calls({SYS_fsync, SYS_fdatasync}, EIO);
-      ::_exit(as_told() ? 0 : 1);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return status;
+      return as_told() ? 0 : 1;
+    });
   };
   const auto told = [](const Status& status, const Path& of) {
     return status.to_string() == "io: syncing " + of.string() + ": Input/output error";
@@ -291,6 +296,34 @@ TEST_F(Files, ADiskThatDoesNotTakeWhatWasWrittenIsAnError) {
   EXPECT_EQ(in_a_process([&] { return told((*files_.create(path("made")))->sync(), path("made")); }), 0);
   EXPECT_EQ(in_a_process([&] { return told((*files_.open_to_change(path("changed")))->sync(), path("changed")); }), 0);
   EXPECT_EQ(in_a_process([&] { return told(files_.sync_directory(folder_), folder_); }), 0);
+}
+
+// A sync at the end of much would else wait for all of it.
+TEST_F(Files, TheDiskBeginsWithWhatWasAppendedBeforeItIsSynced) {
+  const ByteVector mebibyte(1 << 20, std::byte{7});
+  const auto append = [&](int mebibytes) {
+    auto file = files_.create(path("made"));
+    if (!file.ok()) return 1;
+    for (int i = 0; i < mebibytes; ++i)
+      if (!(*file)->append(mebibyte).ok()) return 1;
+    return (*file)->sync().ok() ? 0 : 1;
+  };
+  const auto in_a_process = [&](int mebibytes) {
+    return status_of_process([&] {
+      testing_base::end_at_system_calls({SYS_sync_file_range});
+      return append(mebibytes);
+    });
+  };
+  const int little = in_a_process(3), much = in_a_process(4);
+  if (WEXITSTATUS(little) == testing_base::kCannotFail) GTEST_SKIP() << "no system call can be looked for here";
+  EXPECT_EQ(little, 0) << "a small file is the sync's alone";
+  EXPECT_TRUE(WIFSIGNALED(much) && WTERMSIG(much) == SIGSYS) << much;
+  EXPECT_EQ(status_of_process([&] {
+              testing_base::fail_system_calls({SYS_sync_file_range}, EIO);
+              return append(9);
+            }),
+            0)
+      << "whether it is on the disk is what sync() tells";
 }
 
 TEST_F(Files, AnOutputGoesToTheTargetOfItsLink) {

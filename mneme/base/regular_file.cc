@@ -60,6 +60,10 @@ Status write_all(int file, ByteSpan bytes, const Path& path) {
   return {};
 }
 
+void begin_to_disk(int file, uint64_t offset, Bytes size) {
+  (void)::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(size.count), SYNC_FILE_RANGE_WRITE);
+}
+
 Result<Descriptor> open_regular(const Path& path, int flags, Links links, std::string_view what) {
   struct stat info{};
   const bool there = (links == Links::follow ? ::stat(path.c_str(), &info) : ::lstat(path.c_str(), &info)) == 0;
