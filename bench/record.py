@@ -1,25 +1,39 @@
 #!/usr/bin/env python3
 """What recording costs: programs bare, and recorded by two versions of Mneme, in turn, as medians.
 
-    bench/record.py --before PREFIX --after PREFIX [--device cuda] [--runs 9] [--only NAME]... [--folder DIR] [--scale 1.0]
+    bench/record.py --before PREFIX --after PREFIX [--device cuda] [--runs 9] [--only NAME]... [--program 'COMMAND']...
+                    [--folder DIR] [--memory-folder /dev/shm] [--scale 1.0]
 
 A PREFIX is where a package was unpacked or Mneme was installed. The programs are the recordable ones of the package --after
-(libexec/mneme, from bench/programs), which both versions record. Each line of JSON is one way to record one program, with the
-figures that bound it: what the device copies at, and what the disk of --folder takes.
+(libexec/mneme, from bench/programs), which both versions record. Each line of JSON is one way to record one program.
 
 solver        conjugate gradients on 2 GiB, the first launch of each kernel
 solver_all    the same, every launch of 10 iterations
+solver_200    the same on 512 MiB, every launch of 200 iterations
 slices_all    1 % of 2 GiB changes in each of 200 launches, every launch
 kernels       100 kernels of 1 MiB, the first launch of each
 large         conjugate gradients on 32 GiB, the first launch of each kernel
+COMMAND       a program of somebody else, the first launch of each kernel: --program './main -nx 184 -ny 184 -nz 184'
+
+What bounds a recording is measured in the same run: the rate at which the device copies to pinned memory ("bus"), and the rate at
+which the folder's disk takes a file as large as the database, of 256 MiB to 2 GiB ("disk"), without the page cache; where that is
+refused, with it and synced. The program waits for the copies, and at its end for the disk, which can take what was recorded from the
+first launch on. So it cannot end before bare + bus, nor before the disk has all: "bound_s" is the later of the two, and "over_bound"
+what the recording took over it. With --memory-folder a recording of each program is also written there, for which no disk is waited:
+what is left then is the recorder's part.
 
 "before_compression_gb" is what would be on the disk if pages were not compressed: the pages that were new to the database, and all
 files that are no packs of pages. Of `slices` it is told as a multiple of what the launches change, which the program knows.
 """
 import argparse
+import concurrent.futures
+import contextlib
+import ctypes
 import json
+import mmap
 import os
 import pathlib
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -30,6 +44,7 @@ import time
 CASES = {
     "solver": ("solver", [2048, 3], ["--max", "1"]),
     "solver_all": ("solver", [2048, 10], ["--max", "100000"]),
+    "solver_200": ("solver", [512, 200], ["--max", "100000"]),
     "slices_all": ("slices", [2048, 200, 100], ["--max", "100000"]),
     "kernels": ("many_kernels", [1024, 1], ["--max", "1"]),
     "large": ("solver", [32768, 3], ["--max", "1"]),
@@ -55,19 +70,65 @@ def changed_bytes(program: str, sizes: list[int]) -> int | None:
     return (mib << 20) * launches // slices
 
 
-def disk_rate(folder: str) -> float:
-    """GB/s at which a file of 2 GiB is written and synchronised."""
-    block = os.urandom(1 << 24)
+def disk_rate(folder: str, size: int) -> tuple[float, str]:
+    """GB/s at which the disk takes a file of about this size, by four threads, and how it was written."""
+    piece, threads = 1 << 22, 4
+    size = min(max(size, 1 << 28), 1 << 31) // piece * piece
+    block = mmap.mmap(-1, piece)  # aligned, as O_DIRECT wants it
+    block.write(os.urandom(piece))
     path = pathlib.Path(folder, "rate")
-    begin = time.monotonic()
-    with path.open("wb") as file:
-        for _ in range(128):
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-    seconds = time.monotonic() - begin
-    path.unlink()
-    return 128 * len(block) / seconds / 1e9
+
+    def write_all(flags: int) -> float:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags)
+        try:
+            begin = time.monotonic()
+            with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda at: os.pwrite(file, block, at), range(0, size, piece)))
+            os.fsync(file)
+            return size / (time.monotonic() - begin) / 1e9
+        finally:
+            os.close(file)
+            path.unlink()
+
+    with contextlib.suppress(OSError):
+        return write_all(os.O_DIRECT), "O_DIRECT"
+    return write_all(0), "fsync"
+
+
+def bus_rate() -> float | None:
+    """GB/s at which the device copies to pinned memory, the best of five times 256 MiB; None where there is no driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    size = 1 << 28
+    context, there, here, device = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_int()
+    calls = [lambda: driver.cuInit(0), lambda: driver.cuDeviceGet(ctypes.byref(device), 0),
+             lambda: driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), lambda: driver.cuCtxSetCurrent(context),
+             lambda: driver.cuMemAlloc_v2(ctypes.byref(there), ctypes.c_size_t(size)),
+             lambda: driver.cuMemAllocHost_v2(ctypes.byref(here), ctypes.c_size_t(size))]
+    if any(call() != 0 for call in calls):
+        return None
+    best = 0.0
+    for _ in range(6):
+        begin = time.monotonic()
+        if driver.cuMemcpyDtoH_v2(here, there, ctypes.c_size_t(size)) != 0:
+            return None
+        best = max(best, size / (time.monotonic() - begin) / 1e9)
+    driver.cuMemFreeHost(here)
+    driver.cuMemFree_v2(there)
+    driver.cuDevicePrimaryCtxRelease_v2(device)
+    return best
+
+
+def bounds(copied: int, on_disk: int, bare: float, more: float, bus: float | None, folder: str) -> dict:
+    """What the hardware allows, beside what the recording took more than the bare program."""
+    disk, way = disk_rate(folder, on_disk)
+    bus_s = copied / 1e9 / bus if bus else 0.0
+    disk_s = on_disk / 1e9 / disk
+    bound = max(bus_s, disk_s - bare)
+    return {"bus_s": round(bus_s, 4) if bus else None, "disk_s": round(disk_s, 4), "disk_gb_s": round(disk, 2), "disk_by": way,
+            "bound_s": round(bare + bound, 4), "over_bound": round((bare + more) / (bare + bound), 3)}
 
 
 def recorded(prefix: pathlib.Path, program: list[str], arguments: list[str], device: str, folder: str) -> dict:
@@ -87,19 +148,49 @@ def recorded(prefix: pathlib.Path, program: list[str], arguments: list[str], dev
     return result
 
 
-def measure(name: str, options: argparse.Namespace, folder: str) -> dict:
-    program, sizes, arguments = CASES[name]
-    sizes = [max(1, int(sizes[0] * options.scale)), *sizes[1:]]
+class Case:
+    """A program, and what of it is recorded."""
+
+    def __init__(self, name: str, options: argparse.Namespace) -> None:
+        if name not in CASES:
+            self.program, self.sizes, self.arguments = None, [], ["--max", "1"]
+            self.command = shlex.split(name)
+            self.words = name
+            return
+        self.program, sizes, self.arguments = CASES[name]
+        self.sizes = [max(1, int(sizes[0] * options.scale)), *sizes[1:]]
+        self.command = [str(options.after / "libexec/mneme" / self.program), *map(str, self.sizes)]
+        self.words = " ".join([self.program, *map(str, self.sizes), *self.arguments])
+
+
+def stages_of(results: list[dict]) -> dict[str, float]:
+    return {stage: round(statistics.median(result[f"{stage}_s"] for result in results), 4)
+            for stage in STAGES if f"{stage}_s" in results[-1]}
+
+
+def in_memory(case: Case, options: argparse.Namespace, bare: float, needed: int) -> dict:
+    """The later version's recordings into --memory-folder; why there are none, where it has not the room."""
+    if shutil.disk_usage(options.memory_folder).free < 1.2 * needed + (1 << 26):
+        return {"left_out": "no room"}
+    with tempfile.TemporaryDirectory(dir=options.memory_folder) as folder:
+        results = [recorded(options.after, case.command, case.arguments, options.device, folder) for _ in range(min(options.runs, 3))]
+    seconds = statistics.median(result["seconds"] for result in results)
+    return {"recorded_s": round(seconds, 3), "more_s": round(seconds - bare, 3), "over_bare": round(seconds / bare, 3),
+            "stages_s": stages_of(results)}
+
+
+def measure(name: str, options: argparse.Namespace, folder: str, bus: float | None) -> dict:
+    case = Case(name, options)
     prefixes = {"before": options.before, "after": options.after}
-    command = [str(options.after / "libexec/mneme" / program), *map(str, sizes)]
+    command = case.command
     bare: list[float] = []
     results: dict[str, list[dict]] = {version: [] for version in prefixes}
     bare_command = [str(options.after / "bin/mneme"), "run", "--device", "cpu", "--", *command] if options.device == "cpu" else command
     for _ in range(options.runs):
         bare.append(run(bare_command))
         for version, prefix in prefixes.items():
-            results[version].append(recorded(prefix, command, arguments, options.device, folder))
-    line = {"case": name, "command": " ".join([program, *map(str, sizes), *arguments]), "runs": options.runs,
+            results[version].append(recorded(prefix, command, case.arguments, options.device, folder))
+    line = {"case": name, "command": case.words, "runs": options.runs,
             "bare_s": round(statistics.median(bare), 3), "bare_range_s": [round(min(bare), 3), round(max(bare), 3)]}
     for version, all_results in results.items():
         seconds = [result["seconds"] for result in all_results]
@@ -115,7 +206,7 @@ def measure(name: str, options: argparse.Namespace, folder: str) -> dict:
             "state_files_gb": round(last["state_file_bytes"] / 1e9, 3),
         }
         if "before_compression_bytes" in last:
-            changed = changed_bytes(program, sizes)
+            changed = changed_bytes(case.program, case.sizes)
             line[version] |= {
                 "changed_gb": round(changed / 1e9, 3) if changed else None,
                 "new_pages_gb": round(last["new_page_bytes"] / 1e9, 3),
@@ -128,10 +219,13 @@ def measure(name: str, options: argparse.Namespace, folder: str) -> dict:
                 "copied_gb": round(last["copied_bytes"] / 1e9, 3),
                 "copying_s": round(copying, 4),
                 "copying_gb_s": round(last["copied_bytes"] / 1e9 / copying, 1) if copying else None,
-                "stages_s": {stage: round(statistics.median(result[f"{stage}_s"] for result in all_results), 4)
-                             for stage in STAGES if f"{stage}_s" in last},
+                "stages_s": stages_of(all_results),
                 "disk_over_copied": round(last["disk_bytes"] / last["copied_bytes"], 3) if last["copied_bytes"] else None,
             }
+    last, median_bare = results["after"][-1], statistics.median(bare)
+    line |= bounds(last.get("copied_bytes", 0), last["disk_bytes"], median_bare, line["after"]["more_s"], bus, folder)
+    if options.memory_folder:
+        line["in_memory"] = in_memory(case, options, median_bare, last["disk_bytes"])
     return line
 
 
@@ -141,14 +235,17 @@ def main() -> None:
     parser.add_argument("--after", type=pathlib.Path, required=True)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--only", action="append", choices=CASES)
+    parser.add_argument("--only", action="append", choices=CASES, help="of the programs in the package")
+    parser.add_argument("--program", action="append", default=[], metavar="COMMAND", help="a program of somebody else")
     parser.add_argument("--folder", help="where the databases are written (default: a temporary folder)")
+    parser.add_argument("--memory-folder", help="a folder in memory, which is no disk")
     parser.add_argument("--scale", type=float, default=1.0, help="of the programs' memory")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        print(json.dumps({"disk_gb_s": round(disk_rate(folder), 2), "processors": os.cpu_count()}), flush=True)
-        for name in options.only or CASES:
-            print(json.dumps(measure(name, options, folder)), flush=True)
+        bus = bus_rate() if options.device != "cpu" else None
+        print(json.dumps({"bus_gb_s": round(bus, 1) if bus else None, "processors": os.cpu_count()}), flush=True)
+        for name in [*(options.only or ([] if options.program else CASES)), *options.program]:
+            print(json.dumps(measure(name, options, folder, bus)), flush=True)
 
 
 if __name__ == "__main__":
