@@ -158,7 +158,7 @@ TEST_F(Files, WhoMayReadAFileIsForTheProgramToSay) {
     ASSERT_TRUE(files_.lock(path("lock")).ok());
     ASSERT_TRUE(files_.write_atomically(path("written"), bytes_of("x")).ok());
     for (const char* name : {"made", "lock", "written"}) {
-      struct stat info{};
+      struct stat info {};
       ASSERT_EQ(::stat(path(name).c_str(), &info), 0);
       EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask) << name;
       std::filesystem::remove(path(name));
@@ -348,8 +348,8 @@ TEST_F(Files, ThatAnOutputsFolderIsMissingIsKnownBeforehand) {
   std::filesystem::create_symlink("folder/out", path("good"));
   std::filesystem::create_symlink("nowhere/out", path("bad"));
   for (const Path& there : {Path("out"), path("out"), path("folder") / "out", path("good")})
-    EXPECT_TRUE(check_output_folder(there).ok()) << there;
-  EXPECT_EQ(check_output_folder(path("bad")).to_string(),
+    EXPECT_TRUE(check_output_file(there).ok()) << there;
+  EXPECT_EQ(check_output_file(path("bad")).to_string(),
             "not_found: writing " + path("bad").string() + ": there is no folder " + path("nowhere").string());
 }
 

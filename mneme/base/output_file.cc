@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -47,9 +48,8 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const Path& path, FileSyste
     MNEME_ASSIGN(output->file_, open_special_file(path));
     return output;
   }
+  MNEME_TRY(check_output_file(path));
   MNEME_ASSIGN(output->target_, link_target(path));
-  std::error_code ignored;
-  if (std::filesystem::is_directory(output->target_, ignored)) return system_error(EISDIR, "writing", path);
   remove_left_over(files, output->target_);
   MNEME_ASSIGN(TemporaryFile temporary, files.create_temporary(output->target_));
   output->temporary_ = std::move(temporary.path);
@@ -83,7 +83,7 @@ Status OutputFile::finish() {
 Result<Path> link_target(const Path& path) {
   Path target = path;
   for (int links = 0; links < kMostLinks; ++links) {
-    struct stat info{};
+    struct stat info {};
     if (::lstat(target.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return target;
     std::error_code failure;
     const Path next = std::filesystem::read_symlink(target, failure);
@@ -93,16 +93,24 @@ Result<Path> link_target(const Path& path) {
   return system_error(ELOOP, "following the link", path);
 }
 
-Status check_output_folder(const Path& path) {
+Status check_output_file(const Path& path) {
+  if (path.empty()) return error(Code::invalid_argument, "no file to write is named");
+  if (is_special_file(path)) return {};
   MNEME_ASSIGN(const Path target, link_target(path));
-  const Path folder = folder_of(target);
   std::error_code ignored;
-  if (std::filesystem::is_directory(folder, ignored)) return {};
-  return error(Code::not_found, "writing {}: there is no folder {}", path.string(), folder.string());
+  if (std::filesystem::is_directory(target, ignored))
+    return error(Code::invalid_argument, "writing {}: Is a directory: name a file in it, or another one", path.string());
+  const Path folder = folder_of(target);
+  if (!std::filesystem::is_directory(folder, ignored))
+    return error(Code::not_found, "writing {}: there is no folder {}", path.string(), folder.string());
+  // A file is made there, under another name first.
+  if (::eaccess(folder.c_str(), W_OK | X_OK) != 0)
+    return system_error(errno, fmt::format("writing {}: the folder", path.string()), folder);
+  return {};
 }
 
 bool is_special_file(const Path& path) {
-  struct stat info{};
+  struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
@@ -118,6 +126,7 @@ Status write_output_file(const Path& path, ByteSpan bytes, FileSystem& files) {
     MNEME_TRY(file->append(bytes));
     return file->close();
   }
+  MNEME_TRY(check_output_file(path));
   MNEME_ASSIGN(Path target, link_target(path));
   return files.write_atomically(target, bytes);
 }

@@ -30,9 +30,10 @@ class OutputFile {
   std::unique_ptr<WritableFile> file_;
 };
 
-// Whether there is a folder for a file of that path; not_found, and the folder's name, if not. To be asked before the work whose
-// result is to be written there.
-Status check_output_folder(const Path& path);
+// Whether a file of that path can be written, as far as that can be told before it is. To be asked before the work whose result
+// is to be written there. invalid_argument: nothing is named, or a directory. not_found: there is no folder for it. io: the
+// folder takes no files.
+Status check_output_file(const Path& path);
 
 // Where `path` leads when the symbolic links at its end are followed. Nothing need exist there. io: the links form a circle, or
 // cannot be read.

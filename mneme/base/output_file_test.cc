@@ -2,6 +2,7 @@
 #include "mneme/base/output_file.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -71,6 +72,33 @@ TEST_F(Output, GoesThroughLinksAndIntoDevices) {
   EXPECT_TRUE(write("/dev/null").ok());
   EXPECT_EQ(write("/dev/full").code(), Code::exhausted);
   EXPECT_THAT(write(directory_.path()).message(), testing::HasSubstr("Is a directory"));
+}
+
+// Before the work as behind it, and nothing is left.
+TEST_F(Output, WhatCannotBeAFileIsTold) {
+  const Path folder = directory_.path() / "folder";
+  std::filesystem::create_directory(folder);
+  const auto refusal = [&](const Path& path) {
+    const std::string before = check_output_file(path).to_string();
+    EXPECT_EQ(write(path).to_string(), before);
+    EXPECT_EQ(write_output_file(path, {}).to_string(), before);
+    return before;
+  };
+  EXPECT_EQ(refusal(""), "invalid_argument: no file to write is named");
+  for (const Path& path : {folder, folder / ""})
+    EXPECT_EQ(refusal(path),
+              "invalid_argument: writing " + path.string() + ": Is a directory: name a file in it, or another one");
+  const Path nowhere = folder / "nowhere";
+  EXPECT_EQ(refusal(nowhere / "file"),
+            "not_found: writing " + (nowhere / "file").string() + ": there is no folder " + nowhere.string());
+  EXPECT_EQ(files(), 1u);
+  if (::geteuid() != 0) return;
+  // As somebody who may not write there.
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  ASSERT_EQ(::seteuid(65534), 0);
+  const std::string denied = check_output_file(folder / "file").to_string();
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(denied, "io: writing " + (folder / "file").string() + ": the folder " + folder.string() + ": Permission denied");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Descriptor open_folder(const Path& path) {
 }
 
 bool is_there(const Path& path) {
-  struct stat info{};
+  struct stat info {};
   return ::lstat(path.c_str(), &info) == 0;
 }
 
@@ -38,7 +38,7 @@ Status taken(const Path& path) {
 Status OutputFolder::check(const Path& path) {
   const Path target = without_slash(path);
   if (is_there(target)) return taken(target);
-  return check_output_folder(target);
+  return check_output_file(target);
 }
 
 void OutputFolder::remove_left_over(const Path& path) {

@@ -64,7 +64,9 @@ class DeployCommand : public Command {
             auto outcome = explain_all();
             return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
           },
-          [](const Status&) { return Outcome{"", kExitCannotRun}; });
+          [](const Status&) {
+            return Outcome{"", kExitCannotRun};
+          });
     if (results_.empty() || output_.empty())
       return report_usage("deploy", "name folders of results and the file to write: mneme deploy RESULTS -o app.tuned");
     return guard_.run(
@@ -72,7 +74,9 @@ class DeployCommand : public Command {
           auto outcome = write();
           return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
         },
-        [](const Status&) { return Outcome{"", kExitCannotRun}; });
+        [](const Status&) {
+          return Outcome{"", kExitCannotRun};
+        });
   }
 
  private:
@@ -84,7 +88,7 @@ class DeployCommand : public Command {
   }
 
   Result<Outcome> write() {
-    MNEME_TRY(check_output_folder(output_));
+    MNEME_TRY(check_output_file(output_));
     DeployTerms terms{unconfirmed_ ? Unconfirmed::take : Unconfirmed::leave_out, {}};
     if (!l2_.empty()) {
       MNEME_ASSIGN(terms.l2, parse_cache_state(l2_));

@@ -98,13 +98,15 @@ class DiffCommand : public Command {
 
   int run() override {
     if (!picture_.empty())
-      if (Status status = check_output_folder(picture_); !status.ok()) return report(status);
+      if (Status status = check_output_file(picture_); !status.ok()) return report(status);
     return guard_.run(
         [&]() -> Outcome {
           auto outcome = compare();
           return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
         },
-        [](const Status&) { return Outcome{"", kExitCannotRun}; });
+        [](const Status&) {
+          return Outcome{"", kExitCannotRun};
+        });
   }
 
  private:

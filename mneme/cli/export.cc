@@ -89,13 +89,15 @@ class ExportCommand : public Command {
 
   int run_program() {
     if (output_ == "-") return report_usage("export", "a program is a file: name it with -o");
-    if (Status status = check_output_folder(output_); !status.ok()) return report(status);
+    if (Status status = check_output_file(output_); !status.ok()) return report(status);
     return guard_.run(
         [&]() -> Outcome {
           auto made = make();
           return made.ok() ? Outcome{describe(*made), 0} : Outcome{"", report(made.status())};
         },
-        [](const Status&) { return Outcome{"", kExitCannotRun}; });
+        [](const Status&) {
+          return Outcome{"", kExitCannotRun};
+        });
   }
 
   int run_source() {

@@ -55,8 +55,11 @@ class IrCommand : public Command {
     if (bitcode_ && output_.empty() && ::isatty(STDOUT_FILENO))
       return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
     if (!output_.empty())
-      if (Status status = check_output_folder(output_); !status.ok()) return report(status);
-    return guard_.run([&] { return write_stage(); }, [](const Status&) { return Outcome{"", kExitCannotRun}; },
+      if (Status status = check_output_file(output_); !status.ok()) return report(status);
+    return guard_.run([&] { return write_stage(); },
+                      [](const Status&) {
+                        return Outcome{"", kExitCannotRun};
+                      },
                       OutputKind::content);
   }
 

@@ -33,7 +33,7 @@ class ProfileCommand : public Command {
 
  private:
   Result<int> profile() {
-    if (!json_.empty()) MNEME_TRY(check_output_folder(json_));
+    if (!json_.empty()) MNEME_TRY(check_output_file(json_));
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     MNEME_ASSIGN(const std::string_view runtime, runtime_of_program(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program(runtime));

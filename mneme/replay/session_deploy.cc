@@ -10,14 +10,11 @@
 namespace mneme {
 namespace {
 
-// The names of the variables in the order of the table.
-Result<std::vector<std::string>> table_of(const KernelRecord& kernel) {
+// The names of the variables in the order of the table. A managed one is in it as any other: its address, or of HIP's the pointer
+// to its memory.
+std::vector<std::string> table_of(const KernelRecord& kernel) {
   std::vector<std::string> names;
-  for (const GlobalInfo& global : kernel.globals) {
-    if (global.managed)
-      return error(Code::unsupported, "its variable '{}' is in managed memory, which deployed code does not reach", global.name);
-    names.push_back(global.name);
-  }
+  for (const GlobalInfo& global : kernel.globals) names.push_back(global.name);
   return names;
 }
 
@@ -49,7 +46,7 @@ Result<ProgramCompilation> Session::compile_for_program(const Configuration& con
     ActivityScope compiling(Activity::compiling);
     MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
     MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
-    MNEME_ASSIGN(made.variables, table_of(kernel_));
+    made.variables = table_of(kernel_);
     made.specialisation = request.specialised.values;
     request.options.variable_table = made.variables;
     MNEME_ASSIGN(const ir::Module* module, source->module());

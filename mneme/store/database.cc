@@ -101,6 +101,8 @@ Result<Database> Database::open(const Path& directory, FileSystem& files) {
 }
 
 Result<Database> Database::create(const Path& directory, FileSystem& files, const LockPatience& patience) {
+  if (directory.empty())
+    return error(Code::invalid_argument, "the database has no name: give a directory, or one that is to be made");
   std::error_code ignored;
   if (std::filesystem::exists(directory, ignored) && !std::filesystem::is_directory(directory, ignored))
     return error(Code::invalid_argument,

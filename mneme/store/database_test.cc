@@ -597,6 +597,8 @@ TEST(Database, SaysWhatIsMissing) {
             "invalid_argument: " + listed + " is one kernel of a database: `mneme show " + listed + "` shows it");
   EXPECT_EQ(Database::open("").status().to_string(),
             "invalid_argument: the database has no name: give the directory of a recording");
+  EXPECT_EQ(Database::create("").status().to_string(),
+            "invalid_argument: the database has no name: give a directory, or one that is to be made");
   EXPECT_EQ(locate_kernel("").status().to_string(),
             "invalid_argument: the recorded kernel has no name: give DIR/<static-hash>.json");
 }

@@ -20,7 +20,7 @@ using Outcome = std::tuple<std::string, std::string, std::string>;
 
 Result<std::vector<Outcome>> deploy_into(const std::vector<std::string>& results, const std::string& output, bool unconfirmed,
                                          const std::optional<std::string>& l2) {
-  MNEME_TRY(check_output_folder(output));
+  MNEME_TRY(check_output_file(output));
   DeployTerms terms{unconfirmed ? Unconfirmed::take : Unconfirmed::leave_out, {}};
   if (l2) {
     MNEME_ASSIGN(terms.l2, parse_cache_state(*l2));

@@ -17,7 +17,7 @@ namespace {
 Result<MadeProgram> make(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
                          const std::string& output, const Configuration& configuration, const std::string& kind, int ordinal,
                          bool whole) {
-  MNEME_TRY(check_output_folder(output));
+  MNEME_TRY(check_output_file(output));
   MNEME_TRY(check_files(configuration, FileSystem::posix()));
   MNEME_ASSIGN(const DeviceKind parsed, parse_device_kind(kind));
   MNEME_ASSIGN(const auto device, Device::open(parsed, ordinal));

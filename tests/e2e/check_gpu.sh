@@ -4,6 +4,10 @@ cp "$CASE_FOLDER/../../scripts/check-gpu" package/bin/mneme-check-gpu
 ln -s "$MNEME_PREFIX/bin/mneme" package/bin/mneme
 for example in vecadd cg stencil reduction; do compile "$EXAMPLES/$example/$example.cu" "package/examples/$example"; done
 for example in managed textures deployed graph_nodes; do compile "$CASE_FOLDER/../gpu/$example.cu" "package/examples/$example"; done
+for source in deployed_rdc parts/deployed_rdc_parts; do
+  $(mneme config cxx) -O2 -std=c++17 $(mneme config cxxflags --rdc) -c "$CASE_FOLDER/../gpu/$source.cu" -o "${source##*/}.o"
+done
+$(mneme config cxx) deployed_rdc.o deployed_rdc_parts.o -o package/examples/deployed_rdc $(mneme config ldflags --rdc)
 cp package/examples/vecadd package/examples/vecadd-shared
 expect 0 package/bin/mneme-check-gpu --device cpu
 contains out "PASS  vecadd: 16 of 32 configurations are right"

@@ -121,3 +121,31 @@ expect 2 mneme deploy db -o app.tuned
 contains err "db has no results: give a folder that \`mneme sweep\` or \`mneme tune\` has written"
 expect 64 mneme deploy found
 contains err "name folders of results and the file to write: mneme deploy RESULTS -o app.tuned"
+
+# What cannot be a file is told before the work begins.
+mkdir folder
+expect 2 mneme deploy app.tuned -o folder
+contains err "error: writing folder: Is a directory: name a file in it, or another one"
+expect 2 mneme deploy app.tuned -o nowhere/app.tuned
+contains err "error: writing nowhere/app.tuned: there is no folder nowhere"
+for way in "" --program; do
+  # shellcheck disable=SC2086  # an empty one is none
+  expect 2 mneme export db scale $way -o folder
+  contains err "error: writing folder: Is a directory: name a file in it, or another one"
+  # shellcheck disable=SC2086
+  expect 2 mneme export db scale $way -o nowhere/file
+  contains err "error: writing nowhere/file: there is no folder nowhere"
+  # shellcheck disable=SC2086
+  expect 2 mneme export db scale $way -o ""
+  contains err "error: no file to write is named"
+done
+expect 2 mneme export db scale --source -o ""
+contains err "error: no file to write is named"
+expect 2 mneme copy db ""
+contains err "error: the database has no name: give a directory, or one that is to be made"
+expect 0 mneme export db scale -o one.mneme
+for into in "" app.tuned; do
+  expect 2 mneme import one.mneme "$into"
+done
+contains err "error: the database app.tuned cannot be written: it is a file; name a directory, or one that is to be made"
+[ -z "$(ls -A folder)" ] || fail "something was left in the folder"

@@ -28,3 +28,38 @@ contains out "verified: memory is as recorded after the launch"
 # Where the program's calls end in its own runtime it runs as it is.
 MNEME_TUNED=app.tuned ./deployed >out 2>err || true
 contains err "tuned: ./deployed runs as it is: ./deployed calls the HIP runtime, where deployed code is used on the CPU device alone: --device cpu"
+
+# Managed variables are the program's own: their memory, which the host writes meanwhile.
+cat >managed.hip <<'SOURCE'
+#include <cstdio>
+__managed__ int counted = 5;
+__managed__ float table[4] = {1, 2, 3, 4};
+__device__ int offset = 1;
+__global__ void count(int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] += static_cast<int>(table[i % 4]) + offset;
+  if (i == 0) ++counted;
+}
+int main() {
+  int *device, host[256];
+  if (hipMalloc(&device, sizeof host) || hipMemset(device, 0, sizeof host)) return 2;
+  for (int round = 0; round < 4; ++round) {
+    count<<<2, 128>>>(device, 256);
+    if (hipDeviceSynchronize()) return 3;
+    table[round] *= 10;
+    counted += 100;
+    if (hipMemcpyToSymbol(HIP_SYMBOL(offset), &round, sizeof round)) return 4;
+  }
+  if (hipMemcpy(host, device, sizeof host, hipMemcpyDeviceToHost)) return 5;
+  std::printf("%d %d %d %d, counted %d\n", host[0], host[1], host[254], host[255], counted);
+}
+SOURCE
+compile_hip managed.hip managed
+expect 0 mneme run --device cpu -- ./managed
+cp out managed-plain
+expect 0 mneme record -rdb managed-db --device cpu --max 1 -- ./managed
+expect 0 mneme sweep managed-db count --device cpu --iterations 2 --grid 'passes=default<O3>' --results-dir managed-found
+expect 0 mneme deploy managed-found --unconfirmed -o managed.tuned
+expect 0 mneme run --device cpu --tuned managed.tuned -- ./managed
+cmp -s out managed-plain || fail "the program printed something else"
+contains err "4 of 4 launches ran the deployed code"
