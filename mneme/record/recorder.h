@@ -242,6 +242,7 @@ class Recorder {
   void finish_stream_frees(Vendor& vendor, Patience patience);
   std::optional<MemoryRange> find_memory(DevicePtr address) const;
   std::optional<MemoryRange> find_variable(Vendor& vendor, DevicePtr address) const;
+  const Registry& variables_of(const Vendor& vendor) const;
   std::vector<Annotation> annotations_of(Vendor& vendor, const MemoryState& state) const;
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);

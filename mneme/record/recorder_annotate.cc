@@ -12,6 +12,11 @@ MemoryRange shadow_of(const RegisteredVariable& variable) {
 
 }  // namespace
 
+const Registry& Recorder::variables_of(const Vendor& vendor) const {
+  const Registry* const own = vendor.host_variables();
+  return own ? *own : registry_;
+}
+
 void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, const mneme_annotation& annotation) {
   if (!is_recording()) return;
   const DevicePtr address(reinterpret_cast<uint64_t>(pointer));
@@ -25,7 +30,7 @@ void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, con
   };
   if (auto memory = find_memory(address)) return keep(annotations_, *memory);
   // Variables named by the program are placed at the first launch that sees them: to ask for the place makes a context.
-  if (auto symbol = registry_.find_variable_around(pointer)) return keep(shadows_, shadow_of(symbol->variable));
+  if (auto symbol = variables_of(vendor).find_variable_around(pointer)) return keep(shadows_, shadow_of(symbol->variable));
   if (auto memory = find_variable(vendor, address)) return keep(annotations_, *memory);
   refuse(error(Code::invalid_argument, "no memory that is recorded lies there"));
 }
@@ -41,7 +46,7 @@ std::optional<MemoryRange> Recorder::find_memory(DevicePtr address) const {
 // The variable whose place on the device is around an address that the program has asked for.
 std::optional<MemoryRange> Recorder::find_variable(Vendor& vendor, DevicePtr address) const {
   if (state_ != State::open) return std::nullopt;
-  for (const auto& image : registry_.images()) {
+  for (const auto& image : variables_of(vendor).images()) {
     for (const RegisteredVariable& variable : image->variables()) {
       if (variable.managed) continue;
       auto place = vendor.find_variable(variable, image->table());
@@ -56,7 +61,7 @@ std::vector<Annotation> Recorder::annotations_of(Vendor& vendor, const MemorySta
   Annotations all;
   for (Annotation& annotation : annotations_.within(state)) all.set(std::move(annotation));
   for (Annotation& annotation : shadows_.all()) {
-    auto symbol = registry_.find_variable_around(reinterpret_cast<const void*>(annotation.address.address));
+    auto symbol = variables_of(vendor).find_variable_around(reinterpret_cast<const void*>(annotation.address.address));
     if (!symbol || symbol->variable.managed) continue;
     auto place = vendor.find_variable(symbol->variable, symbol->image->table());
     if (!place.ok()) continue;

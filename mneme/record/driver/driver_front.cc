@@ -365,7 +365,11 @@ bool DriverFront::has_happened(void* event) {
 void DriverFront::destroy_event(void* event) { functions_->destroy_event(static_cast<CUevent>(event)); }
 
 Result<MemoryRange> DriverFront::find_global(const RecordableKernel& kernel, const std::string& name) {
-  void* image = kernel.registered->image->handle();
+  return find_global(*kernel.registered->image, name);
+}
+
+Result<MemoryRange> DriverFront::find_global(const RegisteredImage& of, const std::string& name) const {
+  void* const image = of.handle();
   bool is_library = false;
   {
     std::lock_guard lock(mutex_);
@@ -389,8 +393,16 @@ Status DriverFront::read_variable(Stream&, MutableByteSpan to, DevicePtr from) {
   return code == CUDA_SUCCESS ? Status() : driver_error("cuMemcpyDtoH", code);
 }
 
+// In the image that the runtime has given to the driver, which is the one that the program has registered.
 Result<MemoryRange> DriverFront::find_variable(const RegisteredVariable& variable, uint32_t) {
-  return error(Code::not_found, "the driver knows no host variable {}", variable.name);
+  const auto symbol = host_variables()->find_variable(variable.host_address);
+  const auto registered = symbol ? image_at(symbol->image->wrapper()) : error(Code::not_found, "it is not registered");
+  if (!registered.ok()) return registered.status();
+  for (const auto& image : recorder()->registry().images()) {
+    const ByteSpan loaded = image->loaded().bytes;
+    if (loaded.data() == registered->data() || std::ranges::equal(loaded, *registered)) return find_global(*image, variable.name);
+  }
+  return error(Code::not_found, "the image of the variable {} is not loaded", variable.name);
 }
 
 // A handle is a function's (CUfunction) or a kernel's (CUkernel), which CUDA's runtime passes in its place.
@@ -431,6 +443,7 @@ Status attach_driver(mneme_driver_table& table) {
                             host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
     for (const DriverHook& one : hooks)
       if (table.real[one.slot]) table.slots[one.slot] = one.handler;
+  give_early_annotations();
   return {};
 }
 

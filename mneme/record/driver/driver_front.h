@@ -45,6 +45,7 @@ class DriverFront final : public Vendor {
   bool has_happened(void* event) override;
   void destroy_event(void* event) override;
   Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
+  const Registry* host_variables() const override;
   Status read_variable(Stream& stream, MutableByteSpan to, DevicePtr from) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   Result<std::vector<Parameter>> parameters_of(const void* function) override;
@@ -121,6 +122,7 @@ class DriverFront final : public Vendor {
 
  private:
   struct Functions;
+  Result<MemoryRange> find_global(const RegisteredImage& image, const std::string& name) const;
   Result<CUcontext> primary_context(CUdevice device);
   Status synchronize(CUcontext context) const;
 
@@ -176,8 +178,11 @@ std::vector<DriverHook> write_hooks();          // hooks_writes.cc: other calls 
 // Forgets the executable graphs that were made on a device, as a reset destroys them.
 void forget_graphs(int device);
 
-// Has the recorder told what a program that was built for recording annotates. `table` is one that was accepted.
+// Has the recorder told what a program that was built for recording annotates, and which variables it registers with its CUDA
+// runtime. `table` is one that was accepted.
 void take_annotations(mneme_call_table& table);
+// Gives the recorder what was annotated before it was made.
+void give_early_annotations();
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
 Status attach_driver(mneme_driver_table& table);

@@ -766,6 +766,25 @@ TEST_F(DriverFrontTest, AnnotationsOfARebuiltProgramAreKept) {
   EXPECT_EQ(annotations[0].size, Bytes(4000));
 }
 
+// A variable is told by the address of its stand-in on the host, also before the first call of the driver. It lies in the image that the
+// runtime has loaded.
+TEST_F(DriverFrontTest, AnnotationsOfVariablesOfARebuiltProgramAreKept) {
+  const std::string steps = "dlsym " MNEME_TEST_FATBIN " annotate wrapped launch";
+  EXPECT_EQ(bare(steps, MNEME_TEST_ANNOTATED_PROGRAM), kSum);
+  const std::string said = recorded(steps, "env " MNEME_ENV_INTERPOSERS "=" MNEME_TEST_RECORDER " " MNEME_TEST_ANNOTATED_PROGRAM);
+  EXPECT_THAT(said, HasSubstr("sum 500500\n"));
+  ASSERT_EQ(report().instances, 1u);
+  const auto memory = prologue();
+  const auto table = std::find_if(memory.regions.begin(), memory.regions.end(), [](const Region& r) { return r.name == "table"; });
+  ASSERT_NE(table, memory.regions.end());
+  std::vector<std::pair<std::string, DevicePtr>> tables;
+  const KernelDocument kernel = kernels().at(0);
+  for (const Annotation& one : kernel.instances.at(0).annotations)
+    if (one.tag != "words") tables.emplace_back(one.tag, one.address);
+  EXPECT_THAT(tables, testing::ElementsAre(std::pair(std::string("early"), table->address),
+                                           std::pair(std::string("late"), table->address + Bytes(8))));
+}
+
 // Whichever call of the recorder's own fails, and whenever: the program does what it does without, and no launch is lost in
 // silence.
 TEST_F(DriverFrontTest, ACallOfTheRecordersOwnThatFailsIsNoFailureOfTheProgram) {

@@ -1,23 +1,85 @@
 // Annotations of a program that was built for recording, and is recorded at the driver.
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "mneme/base/log.h"
+#include "mneme/hooks/registration_hooks.h"
 #include "mneme/record/driver/driver_front.h"
 
 namespace mneme::driver {
 namespace {
 
-// Memory lies where the driver's functions have said. What the runtime alone knows, the address of the host's stand-in for a
-// variable, lies in no memory that is recorded, and is refused with that reason.
+// The call table of a linked object: what it registers is remembered, and all its calls go on to the runtime.
+class AnnotatingTable final : public CallTable {
+ public:
+  static AnnotatingTable& attached(uint32_t index) {
+    static auto* const tables = new std::array<AnnotatingTable, MNEME_MAX_TABLES>;
+    return (*tables)[index];
+  }
+  static Registry& registry() {
+    static auto* const only = new Registry;
+    return *only;
+  }
+  void on_load() {}
+  void on_unload() {}
+};
+
+// Annotations of variables from before the program's first call of the driver, when there is no recorder yet.
+struct Early {
+  const void* pointer;
+  uint64_t count;
+  mneme_annotation annotation;
+  std::string tag;
+};
+struct AllEarly {
+  std::mutex mutex;
+  std::vector<Early> kept;
+};
+AllEarly& early() {
+  static auto* const all = new AllEarly;
+  return *all;
+}
+
+// Memory lies where the driver's functions have said, and a variable where its stand-in on the host is registered.
 void on_annotate(mneme_call_table*, const void* pointer, uint64_t count, const mneme_annotation* annotation) {
   if (!pointer || !annotation) return;
-  if (recorder()) return recorder()->annotate(front(), pointer, count, *annotation);
-  static std::once_flag once;
-  std::call_once(once, [] { log::warning("an annotation is ignored: the program has not called the CUDA driver yet"); });
+  {
+    std::lock_guard lock(early().mutex);
+    if (!recorder()) {
+      if (AnnotatingTable::registry().find_variable_around(pointer)) {
+        early().kept.push_back({pointer, count, *annotation, annotation->tag ? annotation->tag : ""});
+        return;
+      }
+      static std::once_flag once;
+      std::call_once(once, [] { log::warning("an annotation is ignored: the program has not called the CUDA driver yet"); });
+      return;
+    }
+  }
+  recorder()->annotate(front(), pointer, count, *annotation);
 }
 
 }  // namespace
 
-void take_annotations(mneme_call_table& table) { table.annotate = &on_annotate; }
+const Registry* DriverFront::host_variables() const { return &AnnotatingTable::registry(); }
+
+void take_annotations(mneme_call_table& abi) {
+  AnnotatingTable& table = AnnotatingTable::attached(abi.index);
+  table.attach(abi);
+  abi.annotate = &on_annotate;
+  RegistrationHooks<AnnotatingTable>::install(table);
+}
+
+void give_early_annotations() {
+  std::vector<Early> kept;
+  {
+    std::lock_guard lock(early().mutex);
+    kept.swap(early().kept);
+  }
+  for (Early& one : kept) {
+    one.annotation.tag = one.tag.empty() ? nullptr : one.tag.c_str();
+    recorder()->annotate(front(), one.pointer, one.count, one.annotation);
+  }
+}
 
 }  // namespace mneme::driver
