@@ -1,5 +1,5 @@
-// PinnedRing: the host memory that captured pages pass through. Its pieces are pinned when they are first needed, and used again
-// and again.
+// PinnedRing: the host memory that captured pages pass through. Its pieces are pinned when they are needed, and used again and
+// again. Pinning takes longer than most waits for a piece: beyond the first few, one more is pinned once waiting has taken as long.
 //
 // Where the system lets none be pinned the memory is ordinary, and copies are slower. The device must outlive the ring. Pieces
 // are taken by one thread, and let go of by any.
@@ -19,7 +19,10 @@ namespace mneme {
 
 class PinnedRing {
  public:
+  using Duration = std::chrono::steady_clock::duration;
   static constexpr size_t kPieces = 8;
+  // So many are pinned without waiting: one that is copied to, and two that are worked on.
+  static constexpr size_t kFirstPieces = 3;
 
   PinnedRing(Device& device, Bytes piece) : device_(device), piece_(piece) {}
   ~PinnedRing();  // waits until all pieces are free
@@ -27,22 +30,27 @@ class PinnedRing {
   PinnedRing& operator=(const PinnedRing&) = delete;
 
   Bytes piece() const { return piece_; }
-  // Takes a piece, which is free again when nobody has it any more. Where all kPieces are in use it calls `help`, which works for
-  // those who have them, until that finds nothing to do, and waits then. exhausted: there is no memory.
+  // Takes a piece, which is free again when nobody has it any more. Where all are in use it calls `help`, which works for those
+  // who have them, until that finds nothing to do, and waits then; or pins one more. exhausted: there is no memory.
   Result<std::shared_ptr<std::byte[]>> take(const std::function<bool()>& help = [] { return false; });
   // Whether the pieces are pinned. To be asked once there are some.
   bool is_pinned() const { return pinned_; }
   // How long pinning took so far.
-  std::chrono::steady_clock::duration pinning() const { return pinning_; }
+  Duration pinning() const { return pinning_; }
 
  private:
   Status allocate();
   bool has_free();
+  bool may_grow() const { return pieces_.size() < kPieces && !refused_; }
+  Status wait_for_piece(const std::function<bool()>& help);
 
   Device& device_;
   const Bytes piece_;
   bool pinned_ = true;
-  std::chrono::steady_clock::duration pinning_{};
+  bool refused_ = false;  // there is no memory for more pieces
+  Duration pinning_{};
+  Duration last_pinning_{};  // of one piece
+  Duration waited_{};        // for pieces, since one was pinned
   std::vector<std::unique_ptr<PinnedMemory>> pieces_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <future>
 #include <set>
+#include <thread>
 
 #include "mneme/device/fake/fake_device.h"
 #include "mneme/record/staging_memory.h"
@@ -30,6 +31,26 @@ TEST(PinnedRing, PiecesArePinnedWhenTheyAreNeededAndUsedAgain) {
   EXPECT_NE(*one, *other);
   EXPECT_EQ(pinned(device), 2);
   EXPECT_TRUE(ring.is_pinned());
+}
+
+// Each takes as long as a copy of twenty times as much.
+TEST(PinnedRing, NoMoreArePinnedThanWaitingForOneIsWorth) {
+  fake::FakeDevice device;
+  device.set_failures([](std::string_view call) {
+    if (call == "allocate_pinned") std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return Status();
+  });
+  PinnedRing ring(device, 1_MiB);
+  std::vector<std::shared_ptr<std::byte[]>> taken;
+  for (size_t i = 0; i < PinnedRing::kFirstPieces; ++i) taken.push_back(*ring.take());
+  for (int i = 0; i < 100; ++i) {
+    bool helped = false;  // and gives a piece back at once
+    taken.push_back(*ring.take([&] { return !std::exchange(helped, true) && (taken.erase(taken.begin()), true); }));
+  }
+  EXPECT_EQ(pinned(device), static_cast<int64_t>(PinnedRing::kFirstPieces));
+  // Nobody gives one back.
+  taken.push_back(*ring.take());
+  EXPECT_EQ(pinned(device), static_cast<int64_t>(PinnedRing::kFirstPieces + 1));
 }
 
 TEST(PinnedRing, WhoTakesWaitsWhereAllAreInUse) {
