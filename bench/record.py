@@ -26,11 +26,7 @@ what is left then is the recorder's part.
 files that are no packs of pages. Of `slices` it is told as a multiple of what the launches change, which the program knows.
 """
 import argparse
-import concurrent.futures
-import contextlib
-import ctypes
 import json
-import mmap
 import os
 import pathlib
 import shlex
@@ -40,6 +36,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import bounds
 
 CASES = {
     "solver": ("solver", [2048, 3], ["--max", "1"]),
@@ -70,60 +68,9 @@ def changed_bytes(program: str, sizes: list[int]) -> int | None:
     return (mib << 20) * launches // slices
 
 
-def disk_rate(folder: str, size: int) -> tuple[float, str]:
-    """GB/s at which the disk takes a file of about this size, by four threads, and how it was written."""
-    piece, threads = 1 << 22, 4
-    size = min(max(size, 1 << 28), 1 << 31) // piece * piece
-    block = mmap.mmap(-1, piece)  # aligned, as O_DIRECT wants it
-    block.write(os.urandom(piece))
-    path = pathlib.Path(folder, "rate")
-
-    def write_all(flags: int) -> float:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags)
-        try:
-            begin = time.monotonic()
-            with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda at: os.pwrite(file, block, at), range(0, size, piece)))
-            os.fsync(file)
-            return size / (time.monotonic() - begin) / 1e9
-        finally:
-            os.close(file)
-            path.unlink()
-
-    with contextlib.suppress(OSError):
-        return write_all(os.O_DIRECT), "O_DIRECT"
-    return write_all(0), "fsync"
-
-
-def bus_rate() -> float | None:
-    """GB/s at which the device copies to pinned memory, the best of five times 256 MiB; None where there is no driver."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return None
-    size = 1 << 28
-    context, there, here, device = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_int()
-    calls = [lambda: driver.cuInit(0), lambda: driver.cuDeviceGet(ctypes.byref(device), 0),
-             lambda: driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), lambda: driver.cuCtxSetCurrent(context),
-             lambda: driver.cuMemAlloc_v2(ctypes.byref(there), ctypes.c_size_t(size)),
-             lambda: driver.cuMemAllocHost_v2(ctypes.byref(here), ctypes.c_size_t(size))]
-    if any(call() != 0 for call in calls):
-        return None
-    best = 0.0
-    for _ in range(6):
-        begin = time.monotonic()
-        if driver.cuMemcpyDtoH_v2(here, there, ctypes.c_size_t(size)) != 0:
-            return None
-        best = max(best, size / (time.monotonic() - begin) / 1e9)
-    driver.cuMemFreeHost(here)
-    driver.cuMemFree_v2(there)
-    driver.cuDevicePrimaryCtxRelease_v2(device)
-    return best
-
-
-def bounds(copied: int, on_disk: int, bare: float, more: float, bus: float | None, folder: str) -> dict:
+def bounded(copied: int, on_disk: int, bare: float, more: float, bus: float | None, folder: str) -> dict:
     """What the hardware allows, beside what the recording took more than the bare program."""
-    disk, way = disk_rate(folder, on_disk)
+    disk, way = bounds.disk_rate(folder, on_disk)
     bus_s = copied / 1e9 / bus if bus else 0.0
     disk_s = on_disk / 1e9 / disk
     bound = max(bus_s, disk_s - bare)
@@ -223,7 +170,7 @@ def measure(name: str, options: argparse.Namespace, folder: str, bus: float | No
                 "disk_over_copied": round(last["disk_bytes"] / last["copied_bytes"], 3) if last["copied_bytes"] else None,
             }
     last, median_bare = results["after"][-1], statistics.median(bare)
-    line |= bounds(last.get("copied_bytes", 0), last["disk_bytes"], median_bare, line["after"]["more_s"], bus, folder)
+    line |= bounded(last.get("copied_bytes", 0), last["disk_bytes"], median_bare, line["after"]["more_s"], bus, folder)
     if options.memory_folder:
         line["in_memory"] = in_memory(case, options, median_bare, last["disk_bytes"])
     return line
@@ -242,8 +189,9 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="of the programs' memory")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        bus = bus_rate() if options.device != "cpu" else None
-        print(json.dumps({"bus_gb_s": round(bus, 1) if bus else None, "processors": os.cpu_count()}), flush=True)
+        gpu = bounds.gpu() if options.device != "cpu" else {}
+        bus = gpu.get("from_device_gb_s")
+        print(json.dumps({**gpu, "processors": os.cpu_count()}), flush=True)
         for name in [*(options.only or ([] if options.program else CASES)), *options.program]:
             print(json.dumps(measure(name, options, folder, bus)), flush=True)
 

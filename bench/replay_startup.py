@@ -5,21 +5,31 @@
 
 PREFIX is a folder that a package was unpacked into, or `cmake --install` has written. examples/vecadd of the first one is recorded, whose three arrays make
 a state of --gib GiB, with the package's own mneme. Each replay is a process of its own, with warm files and a warm cache of compiled code; with
---before those of the two take turns. Prints a table: for each stage its median, what bounds it, and the ratio to that bound.
+--before those of the two take turns. Prints a table: for each stage its median, what bounds it, and the ratio to that bound. Then
+rows that are waited for as a whole:
 
-The bounds are measured here and now: how fast this machine's cores read the packs from the page cache, and how fast they copy memory; of a GPU, what
-the bus brings (55 GB/s) and what the driver takes to start (--driver-s, as `nvidia-smi` cannot tell it) are given.
+first replay    with an empty cache: code is compiled and masked bytes are sought
+second replay   the same instance again, as in the table above
+sweep           from the start of `mneme sweep` to its first line in the folder of results
+keeper warm     a worker of a pool takes the place of a lost one (mneme-bench-replacement): from the loss to the worker's being ready, and to
+                its first result. The pool's keeper has the recorded memory, of --gib GiB in two arrays, so that nothing is read
+
+The bounds are measured here and now: how fast this machine's cores read the packs from the page cache; of a GPU, what the bus brings to it from pinned
+memory, and what the driver takes to start.
 """
 import argparse
 import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import bounds
 
 # The stages of a replay in their order, as "session_times" and "times" have them.
 SESSION = ("device", "recording", "addresses", "read", "upload")
@@ -45,6 +55,7 @@ class Version:
 
     def __init__(self, prefix: str, kernel: pathlib.Path, cache: pathlib.Path, device: str):
         self.command = [prefix + "/bin/mneme", "replay", "--record-db", str(kernel), "--device", device, "--iterations", "1", "--json"]
+        self.prefix, self.cache = prefix, cache
         self.environment = {**os.environ, "MNEME_CACHE_DIR": str(cache)}
         self.replays: list[dict[str, float]] = []
         self.first = 0.0
@@ -80,6 +91,61 @@ def read_all(paths: list[pathlib.Path]) -> float:
     return seconds
 
 
+def sweep(prefix: str, kernel: pathlib.Path, cache: pathlib.Path, device: str, results: pathlib.Path) -> float:
+    """Seconds from the start of a sweep to its first result, as who reads its folder sees it."""
+    command = [prefix + "/bin/mneme", "sweep", str(kernel), "--device", device, "--iterations", "1",
+               "--grid", "passes=default<O1>|default<O3>", "--results-dir", str(results)]
+    log = results / "results.jsonl"
+    start = time.monotonic()
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "MNEME_CACHE_DIR": str(cache)})
+    seconds = None
+    while seconds is None and running.poll() is None:
+        # The first line says what the log is of.
+        if log.exists() and log.read_bytes().count(b"\n") > 1:
+            seconds = time.monotonic() - start
+        time.sleep(0.001)
+    _, words = running.communicate()
+    if running.returncode != 0 or seconds is None:
+        sys.exit(f"the sweep ended with {running.returncode}: {words.decode()[-2000:]}")
+    return seconds
+
+
+def keeper_warm(prefix: str, gib: float, device: str, rounds: int) -> dict[str, float] | None:
+    """What mneme-bench-replacement tells of workers that a fault took down; None where the package has none."""
+    program = pathlib.Path(prefix, "bin/mneme-bench-replacement")
+    if not program.exists():
+        return None
+    elements = min(int(gib * 2**30 / 8), 10**9)
+    kind = "cpu" if device == "cpu" else "cuda"
+    told = subprocess.run([program, "--device", kind, "--elements", str(elements), "--rounds", str(rounds)], stdout=subprocess.PIPE,
+                          text=True, check=True).stdout
+    line = next(line for line in told.splitlines() if line.startswith("fault"))
+    known, ready, result = (float(figure) for figure in re.findall(r"([0-9.]+) \(", line))
+    return {"told of the loss": known, "another worker ready": ready, "its first result": result}
+
+
+def show_whole(versions: dict[str, "Version"], options: argparse.Namespace, folder: pathlib.Path, least: float) -> dict:
+    """The rows that are waited for as a whole; `least` is the driver's start and the bus, which no start from nothing can do without."""
+    kernel = next((folder / "db").glob("[0-9a-f]*.json"))
+    rows: dict[str, dict[str, float]] = {"first replay": {}, "second replay": {}, "sweep, first result": {}}
+    for label, version in versions.items():
+        rows["first replay"][label] = version.first
+        rows["second replay"][label] = version.medians()["total"]
+        starts = [sweep(version.prefix, kernel, version.cache, options.device, folder / f"sweep-{label}-{i}") for i in range(3)]
+        rows["sweep, first result"][label] = statistics.median(starts)
+    for label, version in versions.items():
+        for what, seconds in (keeper_warm(version.prefix, options.gib, options.device, 3) or {}).items():
+            rows.setdefault(f"keeper warm: {what}", {})[label] = seconds
+    print(f"{'waited for':<36}" + "".join(f"{label:>10}" for label in versions) + "     bound  ratio  by what")
+    for row, times in rows.items():
+        cells = "".join(f"{times[label]:10.3f}" if label in times else "         -" for label in versions)
+        bound, what = (options.driver_s, "the driver's start") if row.startswith("keeper") else (least, "the driver's start and the bus")
+        last = list(times.values())[-1]
+        ratio = f"{bound:10.3f}{last / bound:7.1f}  {what}" if options.device != "cpu" and "told" not in row else ""
+        print(f"{row:<36}{cells}{ratio}")
+    return rows
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("prefix")
@@ -88,11 +154,14 @@ def main() -> int:
     parser.add_argument("--gib", type=float, default=2.3)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--bus-gb-s", type=float, default=55, help="what the bus to the device brings")
-    parser.add_argument("--driver-s", type=float, default=0.23, help="what cuInit() and the first context take")
+    parser.add_argument("--bus-gb-s", type=float, help="what the bus to the device brings (default: it is measured)")
+    parser.add_argument("--driver-s", type=float, help="what cuInit() and the first context take (default: likewise)")
     parser.add_argument("--folder", help="where the database is written (default: a temporary folder)")
     parser.add_argument("--json", help="a file for the medians of each version")
     options = parser.parse_args()
+    gpu = bounds.gpu() if options.device != "cpu" else {}
+    options.bus_gb_s = options.bus_gb_s or gpu.get("to_device_gb_s") or 55.0
+    options.driver_s = options.driver_s or gpu.get("driver_s") or 0.23
 
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = pathlib.Path(name)
@@ -114,10 +183,10 @@ def main() -> int:
         changed = 4 * elements
         cpu = options.device == "cpu"
         read_s = read_all(list((folder / "db" / "pages").iterdir()))
-        bounds = {"read": (read_s, "reading the packs from the page cache")}
+        bound_of = {"read": (read_s, "reading the packs from the page cache")}
         if not cpu:
-            bounds["device"] = (options.driver_s, "cuInit() and the first context")
-            bounds["upload"] = ((state + changed) / options.bus_gb_s / 1e9, f"the bus, {options.bus_gb_s:g} GB/s")
+            bound_of["device"] = (options.driver_s, "cuInit() and the first context")
+            bound_of["upload"] = ((state + changed) / options.bus_gb_s / 1e9, f"the bus, {options.bus_gb_s:g} GB/s")
         medians = {label: version.medians() for label, version in versions.items()}
         print(f"state {state / 1e9:.2f} GB, of which {changed / 1e9:.2f} GB change; {options.rounds} replays of each version, median seconds")
         print(f"{'stage':<12}" + "".join(f"{label:>10}" for label in medians) + "     bound  ratio  by what")
@@ -125,15 +194,17 @@ def main() -> int:
             row = [times.get(stage) for times in medians.values()]
             if all(seconds is None for seconds in row):
                 continue
-            bound, what = bounds.get(stage, (None, ""))
+            bound, what = bound_of.get(stage, (None, ""))
             cells = "".join("         -" if seconds is None else f"{seconds:10.3f}" for seconds in row)
             ratio = f"{bound:10.3f}{row[-1] / bound:7.1f}  {what}" if bound and row[-1] is not None else ""
             print(f"{stage:<12}{cells}{ratio}")
         for label, version in versions.items():
             totals = [f"{replay['total']:.3f}" for replay in version.replays]
-            print(f"{label}: the first replay, which fills the cache, {version.first:.3f} s; then {', '.join(totals)}")
+            print(f"{label}: {', '.join(totals)}")
+        whole = show_whole(versions, options, folder, options.driver_s + (state + changed) / options.bus_gb_s / 1e9)
         if options.json:
-            pathlib.Path(options.json).write_text(json.dumps({"state_bytes": state, "medians": medians}, indent=2) + "\n")
+            told = {"state_bytes": state, "medians": medians, "whole": whole}
+            pathlib.Path(options.json).write_text(json.dumps(told, indent=2) + "\n")
     return 0
 
 
