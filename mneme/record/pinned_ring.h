@@ -1,5 +1,6 @@
 // PinnedRing: the host memory that captured pages pass through. Its pieces are pinned when they are needed, and used again and
-// again. Pinning takes longer than most waits for a piece: beyond the first few, one more is pinned once waiting has taken as long.
+// again. Pinning takes longer than most waits for a piece: beyond the first few, one more is pinned once waiting has taken as
+// long.
 //
 // Where the system lets none be pinned the memory is ordinary, and copies are slower. The device must outlive the ring. Pieces
 // are taken by one thread, and let go of by any.
