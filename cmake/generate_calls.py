@@ -4,7 +4,8 @@
     generate_calls.py VENDOR LIBRARY INCLUDE_FILE ASSEMBLY_FILE RESPONSE_FILE
 
 VENDOR         cuda or hip, whose library LIBRARY is: libcudart.so or libamdhip64.so
-INCLUDE_FILE   mneme/abi/<vendor>_calls.inc: the list as a macro, the enum of slots and the list's digest
+INCLUDE_FILE   mneme/abi/<vendor>_calls.inc: the list as a macro, the enum of slots and the list's digest; C++ functions also by the
+               names that sources have for them
 ASSEMBLY_FILE  one trampoline a function, through the vendor's slots
 RESPONSE_FILE  the linker's --wrap options, one a line
 A file whose content would not change is left alone.
@@ -12,6 +13,7 @@ A file whose content would not change is left alone.
 
 import hashlib
 import pathlib
+import re
 import struct
 import sys
 from typing import NamedTuple
@@ -31,10 +33,15 @@ class Vendor(NamedTuple):
 
 VENDORS = {
     "cuda": Vendor("libcudart", "MNEME_CUDA_CALLS", "mneme_call", "MNEME_CALL_COUNT", "mneme_call_slots", ("cuda", "__cuda")),
-    # Launches of modules that take events are C++ functions; the compiler of programs at run time is none of the runtime's.
+    # Launches of modules that take events, and in older ROCm surfaces, are C++ functions; the compiler of programs at run time is
+    # none of the runtime's.
     "hip": Vendor(
         "libamdhip64", "MNEME_HIP_CALLS", "mneme_hip_call", "MNEME_HIP_CALL_COUNT", "mneme_hip_call_slots",
-        ("hip", "__hip", "_Z24hipExtModuleLaunchKernel", "_Z24hipHccModuleLaunchKernel"), ("hiprtc",),
+        (
+            "hip", "__hip", "_Z24hipExtModuleLaunchKernel", "_Z24hipHccModuleLaunchKernel", "_Z22hipCreateSurfaceObject",
+            "_Z23hipDestroySurfaceObject",
+        ),
+        ("hiprtc",),
     ),
 }
 
@@ -65,6 +72,12 @@ def exported_functions(path, vendor):
     return sorted(name for name in names if name.startswith(vendor.prefixes) and not name.startswith(vendor.exceptions))
 
 
+def name_in_source(name):
+    """The name that a C++ function has where it is declared: _Z3fooi is foo."""
+    length = re.match(r"_Z([0-9]+)", name)
+    return name[length.end():length.end() + int(length[1])] if length else name
+
+
 def include_text(names, vendor):
     digest = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
     lines = [
@@ -78,6 +91,7 @@ def include_text(names, vendor):
         *(f"  MNEME_CALL_{name}," for name in names),
         f"  {vendor.count}",
         "};",
+        *(f"#define MNEME_CALL_{name_in_source(name)} MNEME_CALL_{name}" for name in names if name_in_source(name) != name),
         "#endif",
     ]
     return "\n".join(lines) + "\n"

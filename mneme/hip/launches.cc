@@ -197,9 +197,9 @@ using Rows = HookList<
     MNEME_EMULATED(__hipPopCallConfiguration, pop_configuration), MNEME_OWN(hipModuleLaunchKernel, launch_module_kernel),
     MNEME_OWN(hipConfigureCall, configure_call), MNEME_OWN(hipSetupArgument, set_up_argument),
     MNEME_OWN(hipLaunchByPtr, launch_by_pointer),
-    MNEME_OWN_OF(MNEME_CALL__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
+    MNEME_OWN_OF(MNEME_CALL_hipExtModuleLaunchKernel,
                  launch_module_threads),
-    MNEME_OWN_OF(MNEME_CALL__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_,
+    MNEME_OWN_OF(MNEME_CALL_hipHccModuleLaunchKernel,
                  launch_module_threads_old)>;
 
 using LaunchKernel = hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, size_t, hipStream_t);

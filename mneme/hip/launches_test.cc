@@ -63,7 +63,7 @@ class Launches : public ::testing::Test {
 using ExtendedLaunch = hipError_t (*)(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t,
                                       hipStream_t, void**, void**, hipEvent_t, hipEvent_t, uint32_t);
 ExtendedLaunch extended() {
-  return HIP_AS(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j, ExtendedLaunch);
+  return HIP_AS(hipExtModuleLaunchKernel, ExtendedLaunch);
 }
 
 TEST_F(Launches, EachFamilyIsOneLaunch) {

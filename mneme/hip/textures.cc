@@ -4,7 +4,9 @@
 namespace mneme::hip {
 namespace {
 
-using Rows = HookList<MNEME_ROW(hipCreateTextureObject, cudaCreateTextureObject),
+using Rows = HookList<MNEME_ROW(hipCreateSurfaceObject, cudaCreateSurfaceObject),
+                      MNEME_ROW(hipDestroySurfaceObject, cudaDestroySurfaceObject),
+                      MNEME_ROW(hipCreateTextureObject, cudaCreateTextureObject),
                       MNEME_ROW(hipDestroyTextureObject, cudaDestroyTextureObject),
                       MNEME_ROW(hipGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc),
                       MNEME_ROW(hipGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceViewDesc),

@@ -41,10 +41,12 @@ bool uses_textures(const CallBase& call) {
   return name.starts_with("llvm.amdgcn.image.") || (name.consume_front("llvm.nvvm.") && is_of_textures(name));
 }
 
-// What a function stands for that the device's system has. On AMDGCN the heap is a library's, which is linked in.
+// What a function stands for that the device's system has. On AMDGCN the heap and images are a library's, which is linked in; an image
+// of linear memory is read by an instruction for buffers.
 uint64_t uses_of_system(const Function& function) {
   StringRef name = function.getName();
   if (is_contained({"__ockl_dm_alloc", "__ockl_dm_dealloc"}, name)) return MNEME_USES_DEVICE_HEAP;
+  if (name.starts_with("__ockl_image_")) return MNEME_USES_TEXTURES;
   if (!function.isDeclaration()) return 0;
   if (is_contained({"malloc", "free", "__nv_aligned_device_malloc"}, name)) return MNEME_USES_DEVICE_HEAP;
   return is_of_device_runtime(name) ? MNEME_USES_DEVICE_LAUNCH : 0;

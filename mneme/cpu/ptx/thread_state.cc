@@ -77,6 +77,7 @@ Value* ThreadState::call(CpuService service, llvm::ArrayRef<Value*> arguments) {
     case CpuService::match_all:
     case CpuService::reduce:
     case CpuService::active_mask:
+    case CpuService::image_property:
     case CpuService::in_stack:
     case CpuService::vprintf: result = word; break;
     case CpuService::malloc: result = builder_.getPtrTy(); break;
@@ -91,7 +92,7 @@ Value* ThreadState::call(CpuService service, llvm::ArrayRef<Value*> arguments) {
     case CpuService::exit: returns = false; break;
     default: break;
   }
-  static_assert(offsetof(mneme_cpu_services, grid_barrier) == static_cast<size_t>(CpuService::grid_barrier) * sizeof(void*));
+  static_assert(offsetof(mneme_cpu_services, image_property) == static_cast<size_t>(CpuService::image_property) * sizeof(void*));
   Value* services = load(block(), offsetof(mneme_cpu_block, services), builder_.getPtrTy(), "services");
   Value* function = load(services, static_cast<uint64_t>(service) * sizeof(void*), builder_.getPtrTy(), "service");
   llvm::SmallVector<llvm::Type*, 8> types{builder_.getPtrTy()};

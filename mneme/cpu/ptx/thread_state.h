@@ -46,6 +46,9 @@ enum class CpuService {
   in_stack,
   host_call,
   grid_barrier,
+  image_read,
+  image_write,
+  image_property,
 };
 
 class ThreadState {

@@ -23,12 +23,13 @@ Status wrong_version(const std::string& what, uint32_t version) {
                version, MNEME_CPU_IMAGE_VERSION);
 }
 
-// Programs that were exported have images of the version of their time. That of version 6 ends before the size of its warps, 32.
-constexpr uint32_t kOldestVersion = 6;
+// Programs that were exported have images of the version of their time. That of version 6 ends before the size of its warps, 32;
+// that of version 7 is as of today, and calls no service for images.
+constexpr uint32_t kOldestVersion = 6, kFirstWithWarpSize = 7;
 bool is_known(uint32_t version) { return version >= kOldestVersion && version <= MNEME_CPU_IMAGE_VERSION; }
 
 mneme_cpu_kernel whole(const mneme_cpu_kernel& entry) {
-  if (entry.version == MNEME_CPU_IMAGE_VERSION) return entry;
+  if (entry.version >= kFirstWithWarpSize) return entry;
   mneme_cpu_kernel copy{};
   std::memcpy(&copy, &entry, offsetof(mneme_cpu_kernel, warp_size));
   return copy;

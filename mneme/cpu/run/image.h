@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define MNEME_CPU_IMAGE_VERSION 7u
+#define MNEME_CPU_IMAGE_VERSION 8u
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
@@ -94,6 +94,19 @@ struct mneme_cpu_surface_request {
   uint32_t reserved;
 };
 
+/* One texel of an image, as AMD's instructions for images have it. */
+struct mneme_cpu_image_request {
+  uint64_t object;     /* the program's handle, of a texture or a surface; of its levels it is the most detailed */
+  uint32_t shape;      /* enum mneme_cpu_image_shape; never a cube, whose faces are layers here */
+  uint32_t layer;      /* 0 where there are none */
+  int32_t position[3]; /* in texels */
+  uint32_t reserved;
+};
+enum mneme_cpu_image_property {
+  MNEME_CPU_CHANNEL_TYPE = 0,  /* hsa_ext_image_channel_type_t of HSA's "Images and Samplers" */
+  MNEME_CPU_CHANNEL_ORDER = 1, /* hsa_ext_image_channel_order_t */
+};
+
 /* Every service takes the thread that calls it. Collectives do what the PTX ISA says of the instruction of the same name: they
  * wait until each thread of the mask has arrived, or has exited. Calls with one mask and of one kind belong together. */
 struct mneme_cpu_services {
@@ -146,6 +159,11 @@ struct mneme_cpu_services {
   /* Waits until `threads` threads of the grid have called it; in a cooperative launch only. It is the barrier of global wave sync
    * (GWS). */
   void (*grid_barrier)(struct mneme_cpu_thread*, uint32_t threads);
+  /* Four components, each 32 bits: floats where the image has real numbers or a texture yields floats, else integers. Outside of
+   * the image reads give zeros and writes do nothing. Only a surface can be written. */
+  void (*image_read)(struct mneme_cpu_thread*, const struct mneme_cpu_image_request*, uint32_t* components);
+  void (*image_write)(struct mneme_cpu_thread*, const struct mneme_cpu_image_request*, const uint32_t* components);
+  uint32_t (*image_property)(struct mneme_cpu_thread*, uint64_t object, uint32_t property);
 };
 
 /* Operands of wave_read: the first lane that takes part; a flag beside a lane's number, which makes it a fault that the lane is

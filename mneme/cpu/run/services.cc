@@ -115,6 +115,11 @@ const Object& object_of(mneme_cpu_thread* thread, uint64_t handle, const char* k
                             from);
 }
 
+const ImageObject& any_object_of(mneme_cpu_thread* thread, uint64_t handle, const void* from) {
+  if (const ImageObject* found = scheduler_of(thread).textures().find(handle)) return *found;
+  scheduler_of(thread).fail(*thread, FaultKind::misuse, fmt::format("a use of image {:#x}, which there is not", handle), from);
+}
+
 void texture_fetch(mneme_cpu_thread* thread, const mneme_cpu_texture_request* request, uint32_t* components) {
   const auto& texture = object_of<Texture>(thread, request->object, "texture", __builtin_return_address(0));
   const Components fetched = fetch(texture, *request);
@@ -139,6 +144,24 @@ void surface_read(mneme_cpu_thread* thread, const mneme_cpu_surface_request* req
 void surface_write(mneme_cpu_thread* thread, const mneme_cpu_surface_request* request, const void* from) {
   std::byte* element = surface_element(thread, request, __builtin_return_address(0));
   if (element != nullptr) std::memcpy(element, from, request->bytes);
+}
+
+void image_read(mneme_cpu_thread* thread, const mneme_cpu_image_request* request, uint32_t* components) {
+  const auto& object = any_object_of(thread, request->object, __builtin_return_address(0));
+  const Components read = std::visit([&](const auto& image) { return read_image(image, *request); }, object);
+  std::copy(read.begin(), read.end(), components);
+}
+
+void image_write(mneme_cpu_thread* thread, const mneme_cpu_image_request* request, const uint32_t* components) {
+  const auto& surface = object_of<Surface>(thread, request->object, "surface", __builtin_return_address(0));
+  Components written{};
+  std::copy_n(components, written.size(), written.begin());
+  write_image(surface, *request, written);
+}
+
+uint32_t property_of_image(mneme_cpu_thread* thread, uint64_t object, uint32_t property) {
+  const auto& image = any_object_of(thread, object, __builtin_return_address(0));
+  return std::visit([&](const auto& each) { return image_property(each.format, property); }, image);
 }
 
 uint32_t in_stack(mneme_cpu_thread* thread, const void* address) {
@@ -187,6 +210,9 @@ const mneme_cpu_services kServices = {
     .in_stack = in_stack,
     .host_call = host_call,
     .grid_barrier = grid_barrier,
+    .image_read = image_read,
+    .image_write = image_write,
+    .image_property = property_of_image,
 };
 
 }  // namespace mneme::cpu

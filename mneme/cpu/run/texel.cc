@@ -32,6 +32,24 @@ float half_to_float(uint32_t half) {
   return sign != 0 ? -subnormal : subnormal;
 }
 
+// binary32 to binary16, to the nearest and of two as near to the even one.
+uint32_t float_to_half(uint32_t bits) {
+  const uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return sign | 0x7e00u;
+  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // half of a step above the greatest
+  if (magnitude < 0x38800000u)                          // the step of subnormal numbers is 2^-24
+    return sign | static_cast<uint32_t>(std::nearbyint(std::ldexp(std::bit_cast<float>(magnitude), 24)));
+  const uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1);
+  return sign | ((rounded - 0x38000000u) >> 13);
+}
+
+uint32_t limit(uint32_t value, const TexelFormat& format) {
+  if (format.kind == TexelKind::real) return format.bits == 16 ? float_to_half(value) : value;
+  if (format.kind == TexelKind::unsigned_integer) return std::min<uint64_t>(value, (uint64_t{1} << format.bits) - 1);
+  const int64_t most = (int64_t{1} << (format.bits - 1)) - 1;
+  return static_cast<uint32_t>(std::clamp<int64_t>(static_cast<int32_t>(value), -most - 1, most));
+}
+
 float normalize(uint32_t value, const TexelFormat& format) {
   if (format.kind == TexelKind::unsigned_integer)
     return static_cast<float>(value) / static_cast<float>((uint64_t{1} << format.bits) - 1);
@@ -55,6 +73,13 @@ Components read_texel(const std::byte* texel, const TexelFormat& format, bool no
     components[i] = value;
   }
   return components;
+}
+
+void write_texel(std::byte* texel, const TexelFormat& format, const Components& components) {
+  for (uint32_t i = 0; i < format.components; ++i) {
+    const uint32_t value = limit(components[i], format);
+    std::memcpy(texel + i * (format.bits / 8), &value, format.bits / 8);  // the low bytes, which come first
+  }
 }
 
 float decode_srgb(float value) { return value <= 0.04045f ? value / 12.92f : std::pow((value + 0.055f) / 1.055f, 2.4f); }

@@ -34,6 +34,10 @@ using Components = std::array<uint32_t, 4>;
 // ones from -1 to 1. Components that the format lacks are 0.
 Components read_texel(const std::byte* texel, const TexelFormat& format, bool normalized);
 
+// Writes a texel, whose components are as read_texel() gives them without `normalized`. What a format cannot hold becomes the
+// nearest that it can; components that it lacks are left out.
+void write_texel(std::byte* texel, const TexelFormat& format, const Components& components);
+
 // The value that is stored as `value` (from 0 to 1) in an image with the sRGB encoding.
 float decode_srgb(float value);
 

@@ -88,6 +88,13 @@ CubePlace on_cube(float x, float y, float z) {
   return {face, (s / m + 1) / 2, (t / m + 1) / 2};
 }
 
+Components read_texel_of(const Texture& texture, const std::byte* texel) {
+  Components read = read_texel(texel, texture.format, texture.normalized_values);
+  if (texture.srgb)
+    for (size_t i = 0; i < 3; ++i) read[i] = std::bit_cast<uint32_t>(decode_srgb(std::bit_cast<float>(read[i])));
+  return read;
+}
+
 class Fetch {
  public:
   Fetch(const Texture& texture, const mneme_cpu_texture_request& request) : texture_(texture), request_(request) {
@@ -169,10 +176,7 @@ class Fetch {
   Components texel(const TexelGrid& grid, int64_t x, int64_t y, int64_t slice) const {
     if (x == kOutside || y == kOutside || slice == kOutside) return texture_.border;
     const std::byte* row = grid.row(static_cast<uint32_t>(y), static_cast<uint32_t>(slice));
-    Components read = read_texel(row + x * texture_.format.bytes(), texture_.format, texture_.normalized_values);
-    if (texture_.srgb)
-      for (size_t i = 0; i < 3; ++i) read[i] = std::bit_cast<uint32_t>(decode_srgb(std::bit_cast<float>(read[i])));
-    return read;
+    return read_texel_of(texture_, row + x * texture_.format.bytes());
   }
 
   Components mix(const Components& a, const Components& b, float share) const {
@@ -215,9 +219,43 @@ class Fetch {
   uint32_t face_ = 0;
 };
 
+// Null: outside of the image.
+std::byte* texel_at(const TexelGrid& grid, const TexelFormat& format, const mneme_cpu_image_request& request) {
+  const auto in = [&](size_t axis, uint32_t size) { return static_cast<uint32_t>(request.position[axis]) < size; };
+  const uint32_t slice = request.shape == MNEME_CPU_IMAGE_3D ? static_cast<uint32_t>(request.position[2]) : request.layer;
+  const uint32_t row = request.shape == MNEME_CPU_IMAGE_1D ? 0 : static_cast<uint32_t>(request.position[1]);
+  if (!in(0, grid.width) || row >= grid.height || slice >= grid.slices) return nullptr;
+  return grid.row(row, slice) + size_t{format.bytes()} * static_cast<uint32_t>(request.position[0]);
+}
+
 }  // namespace
 
 Components fetch(const Texture& texture, const mneme_cpu_texture_request& request) { return Fetch(texture, request).run(); }
+
+Components read_image(const Texture& texture, const mneme_cpu_image_request& request) {
+  const std::byte* texel = texel_at(texture.levels[0], texture.format, request);
+  return texel ? read_texel_of(texture, texel) : Components{};
+}
+
+Components read_image(const Surface& surface, const mneme_cpu_image_request& request) {
+  const std::byte* texel = texel_at(surface.grid, surface.format, request);
+  return texel ? read_texel(texel, surface.format, false) : Components{};
+}
+
+void write_image(const Surface& surface, const mneme_cpu_image_request& request, const Components& components) {
+  if (std::byte* texel = texel_at(surface.grid, surface.format, request)) write_texel(texel, surface.format, components);
+}
+
+uint32_t image_property(const TexelFormat& format, uint32_t property) {
+  if (property == MNEME_CPU_CHANNEL_ORDER) return format.components == 1 ? 1 : format.components == 2 ? 3 : 8;  // R, RG, RGBA
+  const uint32_t width = format.bits == 8 ? 0 : format.bits == 16 ? 1 : 2;
+  switch (format.kind) {
+    case TexelKind::signed_integer: return 8 + width;     // SIGNED_INT8, …
+    case TexelKind::unsigned_integer: return 11 + width;  // UNSIGNED_INT8, …
+    case TexelKind::real: break;
+  }
+  return 13 + width;  // HALF_FLOAT, FLOAT
+}
 
 SurfaceElement locate(const Surface& surface, const mneme_cpu_surface_request& request) {
   const TexelGrid& grid = surface.grid;

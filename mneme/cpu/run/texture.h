@@ -40,6 +40,13 @@ struct Surface {
   TexelGrid grid;
 };
 
+// Single texels, as AMD's instructions have them: of the most detailed level, zeros outside. A texture's are as it yields them.
+Components read_image(const Texture& texture, const mneme_cpu_image_request& request);
+Components read_image(const Surface& surface, const mneme_cpu_image_request& request);
+void write_image(const Surface& surface, const mneme_cpu_image_request& request, const Components& components);
+// A property by its number (enum mneme_cpu_image_property), which HSA has a number for.
+uint32_t image_property(const TexelFormat& format, uint32_t property);
+
 struct SurfaceElement {
   std::byte* address = nullptr;  // null: outside of the surface, with MNEME_CPU_BOUNDARY_ZERO
   std::optional<std::string> fault;

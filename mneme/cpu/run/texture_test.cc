@@ -249,5 +249,72 @@ TEST(SurfaceElements, LieInTheirSurfaceOrFollowItsBoundary) {
             "byte -8 of row 1 of slice 0 of a surface that has 32 bytes in a row, 3 rows and 2 slices");
 }
 
+// --- single texels ------------------------------------------------------------------------------------------------------------
+
+mneme_cpu_image_request texel_at(uint32_t shape, int32_t x, int32_t y = 0, int32_t z = 0, uint32_t layer = 0) {
+  return {.object = 0, .shape = shape, .layer = layer, .position = {x, y, z}, .reserved = 0};
+}
+
+TEST(ImageTexels, AreReadWhereTheImageIsAndZeroOutside) {
+  Places places;
+  const auto read = [&](const mneme_cpu_image_request& request) { return as_float(read_image(places.texture, request)[0]); };
+  EXPECT_EQ(read(texel_at(MNEME_CPU_IMAGE_1D, 3)), 3);
+  EXPECT_EQ(read(texel_at(MNEME_CPU_IMAGE_2D, 1, 2, 9)), 21);
+  EXPECT_EQ(read(texel_at(MNEME_CPU_IMAGE_3D, 1, 2, 3)), 321);
+  EXPECT_EQ(read(texel_at(MNEME_CPU_IMAGE_2D, 1, 2, 0, 11)), 1121);
+  for (const auto& outside :
+       {texel_at(MNEME_CPU_IMAGE_1D, 4), texel_at(MNEME_CPU_IMAGE_1D, -1), texel_at(MNEME_CPU_IMAGE_2D, 1, 3),
+        texel_at(MNEME_CPU_IMAGE_2D, 1, -1), texel_at(MNEME_CPU_IMAGE_3D, 1, 1, 12), texel_at(MNEME_CPU_IMAGE_2D, 1, 1, 0, 12)})
+    EXPECT_EQ(read(outside), 0) << "not the border";
+}
+
+TEST(ImageTexels, OfATextureAreAsItYieldsThem) {
+  const uint8_t bytes[] = {255, 51, 0, 102};
+  Texture texture;
+  texture.format = {TexelKind::unsigned_integer, 8, 4};
+  texture.levels = {{reinterpret_cast<std::byte*>(const_cast<uint8_t*>(bytes)), 1, 1, 1, 4, 4}};
+  EXPECT_EQ(read_image(texture, texel_at(MNEME_CPU_IMAGE_1D, 0)), (Components{255, 51, 0, 102}));
+  texture.normalized_values = true;
+  EXPECT_EQ(as_float(read_image(texture, texel_at(MNEME_CPU_IMAGE_1D, 0))[1]), 0.2f);
+}
+
+TEST(ImageTexels, WhatAFormatCannotHoldBecomesTheNearest) {
+  std::array<std::byte, 8> memory{};
+  const auto write = [&](TexelKind kind, uint32_t bits, uint32_t value) {
+    const Surface surface{{kind, bits, 1}, {memory.data(), 1, 1, 1, 8, 8}};
+    write_image(surface, texel_at(MNEME_CPU_IMAGE_1D, 0), {value, 9, 9, 9});
+    write_image(surface, texel_at(MNEME_CPU_IMAGE_1D, 1), {1, 1, 1, 1});
+    return read_image(surface, texel_at(MNEME_CPU_IMAGE_1D, 0))[0];
+  };
+  EXPECT_EQ(write(TexelKind::unsigned_integer, 8, 300), 255u);
+  EXPECT_EQ(write(TexelKind::unsigned_integer, 16, 70000), 65535u);
+  EXPECT_EQ(write(TexelKind::unsigned_integer, 32, ~0u), ~0u);
+  EXPECT_EQ(write(TexelKind::signed_integer, 8, static_cast<uint32_t>(-300)), static_cast<uint32_t>(-128));
+  EXPECT_EQ(write(TexelKind::signed_integer, 16, 40000), 32767u);
+  EXPECT_EQ(write(TexelKind::signed_integer, 32, static_cast<uint32_t>(-5)), static_cast<uint32_t>(-5));
+  const auto half = [&](float value) { return as_float(write(TexelKind::real, 16, std::bit_cast<uint32_t>(value))); };
+  for (float exact : {0.0f, 1.0f, -2.5f, 65504.0f, 0x1p-14f, 0x1p-24f, -0x1.8p-20f}) EXPECT_EQ(half(exact), exact);
+  EXPECT_EQ(half(1 + 0x1p-11f), 1) << "to the even one of two as near";
+  EXPECT_EQ(half(1 + 0x1.8p-10f), 1 + 0x1p-9f);
+  EXPECT_EQ(half(0x1.8p-24f), 0x1p-23f);
+  EXPECT_EQ(half(65519), 65504);
+  EXPECT_EQ(half(65520), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(half(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_EQ(memory[2], std::byte{0xff}) << "of the last one of four bytes: nothing is written behind a texel";
+}
+
+TEST(ImageTexels, PropertiesHaveTheNumbersOfHsa) {
+  const auto type = [](TexelKind kind, uint32_t bits) { return image_property({kind, bits, 1}, MNEME_CPU_CHANNEL_TYPE); };
+  EXPECT_EQ(type(TexelKind::signed_integer, 8), 8u);
+  EXPECT_EQ(type(TexelKind::signed_integer, 32), 10u);
+  EXPECT_EQ(type(TexelKind::unsigned_integer, 16), 12u);
+  EXPECT_EQ(type(TexelKind::real, 16), 14u);
+  EXPECT_EQ(type(TexelKind::real, 32), 15u);
+  const auto order = [](uint32_t components) { return image_property({TexelKind::real, 32, components}, MNEME_CPU_CHANNEL_ORDER); };
+  EXPECT_EQ(order(1), 1u);
+  EXPECT_EQ(order(2), 3u);
+  EXPECT_EQ(order(4), 8u);
+}
+
 }  // namespace
 }  // namespace mneme::cpu

@@ -88,7 +88,6 @@ extern "C" __attribute__((visibility("default"))) int mneme_attach(mneme_call_ta
   set(MNEME_CALL_hipLaunchKernel, launch);
   set(MNEME_CALL_hipExtLaunchKernel, launch_with_events);
   set(MNEME_CALL_hipLaunchCooperativeKernel, launch_cooperatively);
-  set(MNEME_CALL__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
-      launch_of_module);
+  set(MNEME_CALL_hipExtModuleLaunchKernel, launch_of_module);
   return 0;
 }

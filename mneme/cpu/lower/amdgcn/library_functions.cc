@@ -4,6 +4,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/IRBuilder.h>
 
+#include "mneme/cpu/lower/amdgcn/image_functions.h"
 #include "mneme/cpu/ptx/thread_state.h"
 
 namespace mneme::cpu::amdgcn {
@@ -26,7 +27,8 @@ bool is_as_declared(const llvm::Function& function) {
   if (name == kHostCall) return function.arg_size() == 1 + kHostArguments && function.getReturnType()->isVectorTy();
   if (name == kAllocate || name == "malloc") return function.arg_size() == 1 && is_pointer_or_word(function.getReturnType());
   if (name == kRelease || name == "free") return function.arg_size() == 1 && is_pointer_or_word(function.getArg(0)->getType());
-  return name == "__assert_fail" && function.arg_size() == 4;
+  if (name == "__assert_fail") return function.arg_size() == 4;
+  return is_image_function(name, *function.getFunctionType());
 }
 
 // Arguments and results in the thread's memory.
@@ -44,10 +46,9 @@ llvm::Value* call_host(llvm::CallBase& call, llvm::IRBuilder<>& ir, ptx::ThreadS
 }  // namespace
 
 void cut_library_functions(llvm::Module& module) {
-  constexpr llvm::StringRef kNames[] = {kHostCall, kAllocate, kRelease, "malloc", "free", "__assert_fail"};
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     const llvm::StringRef name = library_name(function);
-    if (function.isDeclaration() || !llvm::is_contained(kNames, name) || !is_as_declared(function)) continue;
+    if (function.isDeclaration() || !is_as_declared(function)) continue;
     llvm::Function* first = module.getFunction(name);
     if (first && first != &function && first->getFunctionType() == function.getFunctionType()) {
       function.replaceAllUsesWith(first);
@@ -62,10 +63,12 @@ void cut_library_functions(llvm::Module& module) {
 }
 
 bool is_library_function(const llvm::Function& function) {
-  return llvm::is_contained({kHostCall, kAllocate, kRelease}, function.getName()) && is_as_declared(function);
+  const llvm::StringRef name = function.getName();
+  return !llvm::is_contained({"malloc", "free", "__assert_fail"}, name) && name == library_name(function) && is_as_declared(function);
 }
 
 void lower_library_call(llvm::CallBase& call, llvm::Value* thread) {
+  if (is_image_function(call.getCalledFunction()->getName(), *call.getFunctionType())) return lower_image_call(call, thread);
   llvm::IRBuilder<> ir(&call);
   ptx::ThreadState state(ir, thread);
   const llvm::StringRef name = call.getCalledFunction()->getName();

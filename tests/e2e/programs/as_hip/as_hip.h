@@ -37,6 +37,56 @@
 #define cudaGraphLaunch hipGraphLaunch
 #define cudaGraph_t hipGraph_t
 
+// Textures and surfaces.
+#define cudaAddressModeBorder hipAddressModeBorder
+#define cudaAddressModeClamp hipAddressModeClamp
+#define cudaAddressModeMirror hipAddressModeMirror
+#define cudaAddressModeWrap hipAddressModeWrap
+#define cudaArrayCubemap hipArrayCubemap
+#define cudaArrayLayered hipArrayLayered
+#define cudaArraySurfaceLoadStore hipArraySurfaceLoadStore
+#define cudaArrayTextureGather hipArrayTextureGather
+#define cudaArray_t hipArray_t
+#define cudaBoundaryModeTrap hipBoundaryModeTrap
+#define cudaBoundaryModeZero hipBoundaryModeZero
+#define cudaChannelFormatKindUnsigned hipChannelFormatKindUnsigned
+#define cudaCreateChannelDesc hipCreateChannelDesc
+#define cudaCreateSurfaceObject hipCreateSurfaceObject
+#define cudaCreateTextureObject hipCreateTextureObject
+#define cudaDestroySurfaceObject hipDestroySurfaceObject
+#define cudaExtent hipExtent
+#define cudaFilterModeLinear hipFilterModeLinear
+#define cudaFilterModePoint hipFilterModePoint
+#define cudaFreeArray hipFreeArray
+#define cudaGetErrorName hipGetErrorName
+#define cudaGetMipmappedArrayLevel hipGetMipmappedArrayLevel
+#define cudaMalloc3DArray hipMalloc3DArray
+#define cudaMallocArray hipMallocArray
+#define cudaMallocMipmappedArray hipMallocMipmappedArray
+#define cudaMallocPitch hipMallocPitch
+#define cudaMemcpy2D hipMemcpy2D
+#define cudaMemcpy2DFromArray hipMemcpy2DFromArray
+#define cudaMemcpy2DToArray hipMemcpy2DToArray
+#define cudaMemcpy3D hipMemcpy3D
+#define cudaMemcpy3DParms hipMemcpy3DParms
+#define cudaMipmappedArray_t hipMipmappedArray_t
+#define cudaReadModeElementType hipReadModeElementType
+#define cudaReadModeNormalizedFloat hipReadModeNormalizedFloat
+#define cudaResourceDesc hipResourceDesc
+#define cudaResourceTypeArray hipResourceTypeArray
+#define cudaResourceTypeLinear hipResourceTypeLinear
+#define cudaResourceTypeMipmappedArray hipResourceTypeMipmappedArray
+#define cudaResourceTypePitch2D hipResourceTypePitch2D
+#define cudaSurfaceBoundaryMode hipSurfaceBoundaryMode
+#define cudaSurfaceObject_t hipSurfaceObject_t
+#define cudaTextureAddressMode hipTextureAddressMode
+#define cudaTextureDesc hipTextureDesc
+#define cudaTextureFilterMode hipTextureFilterMode
+#define cudaTextureObject_t hipTextureObject_t
+#define cudaTextureReadMode hipTextureReadMode
+#define make_cudaExtent make_hipExtent
+#define make_cudaPitchedPtr make_hipPitchedPtr
+
 #ifdef __HIP_PLATFORM_AMD__
 #define cudaStreamPerThread hipStreamPerThread
 // Warps of 32 threads are halves of a wavefront.

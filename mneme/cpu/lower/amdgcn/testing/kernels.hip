@@ -432,3 +432,63 @@ KERNEL times(unsigned long long* out) {
   out[2] = clock64();
   out[3] = __builtin_readsteadycounter();
 }
+
+// Images: what one texture is, read as an image of every geometry that HIP's headers have.
+KERNEL samples(hipTextureObject_t t, float* out) {
+  const float2 none = make_float2(0, 0), two = make_float2(2, 0);
+  int n = 0;
+  out[n++] = tex1D<float>(t, 2.5f);
+  out[n++] = tex2D<float>(t, 1.5f, 2.5f);
+  out[n++] = tex3D<float>(t, 1.5f, 2.5f, 3.5f);
+  out[n++] = tex1DLayered<float>(t, 3.5f, 2);
+  out[n++] = tex2DLayered<float>(t, 3.5f, 1.5f, 11);
+  out[n++] = texCubemap<float>(t, -1, 0, 0);
+  out[n++] = texCubemapLayered<float>(t, 0, 0, 1, 1);
+  out[n++] = tex1DLod<float>(t, 0.5f, 1);
+  out[n++] = tex2DLod<float>(t, 0.5f, 0.5f, 1);
+  out[n++] = tex3DLod<float>(t, 0.5f, 0.5f, 0.5f, 1);
+  out[n++] = texCubemapLod<float>(t, 1, 0, 0, 1);
+  out[n++] = texCubemapLayeredLod<float>(t, 1, 0, 0, 1, 1);
+  out[n++] = tex1DGrad<float>(t, 0.5f, 2, 0);
+  out[n++] = tex2DGrad<float>(t, 0.5f, 0.5f, none, two);
+  out[n++] = tex1DLayeredGrad<float>(t, 0.5f, 1, 0, 2);
+  out[n++] = tex2DLayeredGrad<float>(t, 0.5f, 0.5f, 1, two, none);
+  out[n++] = tex3DGrad<float>(t, 0.5f, 0.5f, 0.5f, make_float4(0, 0, 2, 0), make_float4(0, 0, 0, 0));
+  out[n++] = tex1Dfetch<float>(t, 3);
+  out[n++] = tex1Dfetch<float>(t, 4);
+  out[n++] = tex1Dfetch<float>(t, -1);
+}
+
+KERNEL gathers(hipTextureObject_t t, float4* out) {
+  // The headers' own function counts the components from 1.
+  auto* const i = (unsigned __attribute__((address_space(4)))*)t;
+  const auto at = make_float2(2, 1).data;
+  out[0].data = __ockl_image_gather4r_2D(i, i, at);
+  out[1].data = __ockl_image_gather4g_2D(i, i, at);
+  out[2].data = __ockl_image_gather4b_2D(i, i, at);
+  out[3].data = __ockl_image_gather4a_2D(i, i, at);
+}
+
+// Each texel doubled, by a surface and by what follows from its format.
+KERNEL surfaces(hipSurfaceObject_t s, float4* out) {
+  float4 v;
+  surf2Dread(&v, s, static_cast<int>(sizeof(float4)), 2);
+  out[0] = v;
+  surf2Dwrite(make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w), s, static_cast<int>(2 * sizeof(float4)), 2);
+  surf2Dwrite(v, s, -static_cast<int>(sizeof(float4)), 2);  // outside
+  surf2Dread(&out[1], s, 0, 99);
+  surf3Dread(&out[2], s, 0, 1, 1);
+  surf3Dwrite(make_float4(7, 8, 9, 10), s, 0, 2, 1);
+  surf1Dwrite(make_float4(1, 2, 3, 4), s, 0);
+  surf1Dread(&out[3], s, 0);
+  surfCubemapread(&out[4], s, 0, 1, 1);
+  surfCubemapwrite(make_float4(5, 5, 5, 5), s, static_cast<int>(3 * sizeof(float4)), 1, 1);
+}
+
+KERNEL surface_of_pairs(hipSurfaceObject_t s, float2* out) {
+  float2 v;
+  surf2Dread(&v, s, 2 * 4, 0);  // two halves have four bytes
+  out[0] = v;
+}
+
+KERNEL not_there(hipSurfaceObject_t s, float* out) { surf2DLayeredread(out, s, 0, 0, 1); }
