@@ -173,10 +173,9 @@ struct Inverse<kHip, hipError_t (*)(Hip...), kCuda, cudaError_t (*)(Cuda...)> {
         },
         arguments);
   }
-  template <uint32_t kTable>
-  static void install() {
-    Table& table = Table::attached(kTable);
-    if (table.runtime<mneme_function>(kHip)) table.end(kCuda, &Hook<kCuda, &call>::template call<kTable>);
+  static void install(uint32_t index) {
+    Table& table = Table::attached(index);
+    if (table.runtime<mneme_function>(kHip)) table.end(kCuda, Hook<kCuda, &call>::call_of(index));
   }
 };
 
@@ -191,15 +190,12 @@ template <typename Hooks>
 struct Inverses;
 template <typename... H>
 struct Inverses<HookList<H...>> {
-  template <uint32_t kTable>
-  static void install() {
-    (install_one<H, kTable>(), ...);
-  }
+  static void install(uint32_t index) { (install_one<H>(index), ...); }
 
  private:
-  template <typename One, uint32_t kTable>
-  static void install_one() {
-    if constexpr (requires { typename One::Inverse; }) One::Inverse::template install<kTable>();
+  template <typename One>
+  static void install_one(uint32_t index) {
+    if constexpr (requires { typename One::Inverse; }) One::Inverse::install(index);
   }
 };
 
@@ -213,10 +209,9 @@ struct WrittenEnd<kHip, kCuda, kHandler> {
       if (cudaError_t code; AsMade::make(kCuda, code)) return code;
     return kHandler(table, arguments...);
   }
-  template <uint32_t kTable>
-  static void install() {
-    Table& table = Table::attached(kTable);
-    if (table.real(kHip)) table.end(kCuda, &Hook<kCuda, &call>::template call<kTable>);
+  static void install(uint32_t index) {
+    Table& table = Table::attached(index);
+    if (table.real(kHip)) table.end(kCuda, Hook<kCuda, &call>::call_of(index));
   }
 };
 
@@ -257,13 +252,12 @@ struct NotedAsMade<kHip, kHandler, kCuda> {
 // A function of the device, or of what Mneme has no part in: the program's own runtime answers where the slots end in it.
 template <mneme_hip_call kHip, auto kHandler>
 struct EmulatedHook {
-  template <uint32_t kTable>
-  static void install() {
-    const Table& table = Table::attached(kTable);
+  static void install(uint32_t index) {
+    const Table& table = Table::attached(index);
     if (const auto real = table.ends_in_runtime() ? table.runtime<mneme_function>(kHip) : nullptr)
       table.abi().slots[kHip] = real;
     else
-      Hook<kHip, kHandler>::template install<kTable>();
+      Hook<kHip, kHandler>::install(index);
   }
 };
 

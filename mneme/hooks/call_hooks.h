@@ -45,28 +45,27 @@ template <auto kSlot, typename R, typename Table, typename... A, R (*kHandler)(T
 struct Hook<kSlot, kHandler> {
   template <uint32_t kTable>
   static R call(A... arguments) {
-    return kHandler(Table::attached(kTable), arguments...);
+    // A handler that were inlined would be compiled once for each table.
+    [[clang::noinline]] return kHandler(Table::attached(kTable), arguments...);
   }
-  template <uint32_t kTable>
-  static void install() {
-    Table::attached(kTable).abi().slots[kSlot] = reinterpret_cast<mneme_function>(&call<kTable>);
+  // The function that the slot of the table of that index gets.
+  static auto call_of(uint32_t index) { return call_of(index, std::make_integer_sequence<uint32_t, MNEME_MAX_TABLES>()); }
+  static void install(uint32_t index) {
+    Table::attached(index).abi().slots[kSlot] = reinterpret_cast<mneme_function>(call_of(index));
+  }
+
+ private:
+  template <uint32_t... kTables>
+  static auto call_of(uint32_t index, std::integer_sequence<uint32_t, kTables...>) {
+    static constexpr R (*kCalls[])(A...) = {&call<kTables>...};
+    return kCalls[index];
   }
 };
 
 template <typename... H>
 struct HookList {
-  static void install(const auto& table) { install(table.abi().index, std::make_integer_sequence<uint32_t, MNEME_MAX_TABLES>()); }
-
- private:
-  template <uint32_t kTable>
-  static void install_all() {
-    (H::template install<kTable>(), ...);
-  }
-  template <uint32_t... kTables>
-  static void install(uint32_t index, std::integer_sequence<uint32_t, kTables...>) {
-    constexpr void (*kInstall[])() = {&install_all<kTables>...};
-    kInstall[index]();
-  }
+  static void install(const auto& table) { install(table.abi().index); }
+  static void install(uint32_t index) { (H::install(index), ...); }
 };
 
 }  // namespace mneme
