@@ -75,6 +75,8 @@ foreach(minor IN LISTS found_minors)
   set_tests_properties(${name}.core PROPERTIES LABELS python TIMEOUT 600 FIXTURES_REQUIRED ${name}
     ENVIRONMENT "PYTHONPATH=${folder}/package;PYTHONDONTWRITEBYTECODE=1;MNEME_TEST_HOSTILE_PLUGIN=$<TARGET_FILE:mneme_hostile_plugin>"
     ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:${CMAKE_BINARY_DIR}/bin")
+  mneme_set_cost(${name}.build)
+  mneme_set_cost(${name}.core)
 endforeach()
 if(missing)
   string(REPLACE ";" ", " missing "${missing}")
