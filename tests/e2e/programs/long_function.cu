@@ -9,18 +9,18 @@
 #define MANY_STEPS STEPS, STEPS, STEPS, STEPS, STEPS, STEPS, STEPS, STEPS
 
 __device__ float settle(float x, float a, float b) {
-  MANY_STEPS, MANY_STEPS, MANY_STEPS, MANY_STEPS;
+  MANY_STEPS, MANY_STEPS;
   return x;
 }
 
 static __device__ float settle_alone(float x, float a, float b) {
-  MANY_STEPS, MANY_STEPS, MANY_STEPS, MANY_STEPS;
+  MANY_STEPS, MANY_STEPS;
   return x;
 }
 
 template <typename Number>
 __device__ Number settle_any(Number x, Number a, Number b) {
-  MANY_STEPS, MANY_STEPS, MANY_STEPS, MANY_STEPS;
+  MANY_STEPS, MANY_STEPS;
   return x;
 }
 
