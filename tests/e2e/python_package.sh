@@ -38,8 +38,9 @@ contains out "usage: mneme tune"
 [ ! -e attached/bin/mneme ] || fail "a package without the programs has a command for them"
 search attached/bin/python
 
+# By Mneme's own compiler, as `make wheel` has it.
 rm -r wheels
-expect 0 "${make_wheel[@]}" --config-settings cmake.define.MNEME_BUNDLE=ON "$sources"
+expect 0 env CXX="$(mneme config cxx)" "${make_wheel[@]}" --config-settings cmake.define.MNEME_BUNDLE=ON "$sources"
 install_wheel whole
 search whole/bin/python
 mkdir -p theirs/mneme
