@@ -13,7 +13,7 @@ The table has, for each program: median seconds of a run bare and recorded, and 
 front has, and how many of the instances verify; and how many kernels and launches are the same by both, which is told by their hashes.
 
 --launches measures a launch that is not recorded (`--kernels nosuch`), in ns in its caller: of the plain program, of the recordable one by itself,
-and under each front, in turn. The median of all rounds and the least.
+and under each front, in turn, pinned to one processor. The median of all rounds, the lower quartile and the least.
 """
 
 import argparse
@@ -21,8 +21,10 @@ import concurrent.futures
 import importlib.machinery
 import importlib.util
 import json
+import os
 import pathlib
 import shlex
+import shutil
 import statistics
 import sys
 import tempfile
@@ -126,10 +128,17 @@ class Fronts:
         done = self.survey.Finished([*command, *shared], limit=120)
         if done.status == 0:
             return "verified"
-        return "differs" if done.status == 1 else f"not replayed: {done.reason()}"
+        if done.status != 1:
+            return f"not replayed: {done.reason()}"
+        check = self.survey.Finished([self.mneme, "check", f"{database}/{kernel}.json", "-rid", instance, "as-built", "--device", self.options.device, "--json"], limit=120)
+        try:
+            return "differs" if json.loads(check.out)["deterministic"] else "not deterministic"
+        except (ValueError, KeyError, TypeError):
+            return f"differs (mneme check: {check.reason()})"
 
     def launches(self, rounds):
-        """ns of a launch that is not recorded: {way: [of each round]}."""
+        """ns of a launch that is not recorded: {way: [of each round]}, all on one processor."""
+        pinned = ["taskset", "-c", str(max(os.sched_getaffinity(0)))] if shutil.which("taskset") else []
         rate = self.options.prefix / "libexec" / "mneme" / "launch_rate"
         ways = {"plain, bare": [f"{rate}-plain"], "recordable, alone": [rate]}
         with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +148,7 @@ class Fronts:
             times = {way: [] for way in ways}
             for _ in range(rounds):
                 for way, command in ways.items():
-                    run = self.survey.Finished(command, limit=60)
+                    run = self.survey.Finished([*pinned, *command], limit=60)
                     if run.status != 0:
                         raise SystemExit(f"{way}: exit status {run.status}: {run.reason()}")
                     times[way].append(float(run.out.split()[0]))
@@ -181,16 +190,17 @@ def table(all_found):
     yield "|" + " --- |" * len(columns)
     for found in sorted(all_found, key=lambda one: one["name"]):
         yield row(found)
-    sums = {front: [0, 0, 0] for front in FRONTS}
+    sums, varying = {front: [0, 0, 0] for front in FRONTS}, dict.fromkeys(FRONTS, 0)
     for found in all_found:
         for front in FRONTS:
             told = found["fronts"].get(front)
             held = instances_of(told)
             for place, more in enumerate((len(kernels_of(told)), len(held), sum(verdict == "verified" for verdict in held.values()))):
                 sums[front][place] += more
+            varying[front] += sum(verdict == "not deterministic" for verdict in held.values())
     yield ""
     for front, (kernels, instances, verified) in sums.items():
-        yield f"{front}: {kernels} kernels, {instances} instances, {verified} verified"
+        yield f"{front}: {kernels} kernels, {instances} instances, {verified} verified, {varying[front]} not deterministic"
     yield f"{sum(not found['wrong'] for found in all_found)} of {len(all_found)} programs are as bare by every front"
 
 
@@ -229,7 +239,8 @@ def main():
     if options.launches:
         times = fronts.launches(options.launches)
         for way, values in times.items():
-            print(f"{way}: {statistics.median(values):.0f} ns a launch, least {min(values):.0f}, of {len(values)} runs", flush=True)
+            low = sorted(values)[len(values) // 4]
+            print(f"{way}: {statistics.median(values):.0f} ns a launch, lower quartile {low:.0f}, least {min(values):.0f}, of {len(values)} runs", flush=True)
     programs = listed(options, survey)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as threads:
         for found in threads.map(fronts.program, programs):

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mneme/base/launch_limits.h"
 #include "mneme/base/status.h"
 #include "mneme/device/code_image.h"
 #include "mneme/device/device.h"
@@ -58,6 +59,8 @@ struct Backend {
   Result<std::unique_ptr<Device>> (*open)(int ordinal) = nullptr;
   // Does the work of order_blocks() (block_order.h) for a device of the kind; null where the hardware chooses the order.
   bool (*order_blocks)(Device& device, std::optional<uint64_t> seed) = nullptr;
+  // Does the work of raise_limits() (launch_limits.h) for a device of the kind; null where it has no such limits.
+  Status (*raise_limits)(Device& device, const LaunchLimits& limits) = nullptr;
 };
 
 // The table, in the order in which "auto" tries the rows.

@@ -28,7 +28,8 @@ constexpr Backend kBackends[] = {
      .is_shown = [] { return cuda::shows_a_device(); },
      .count = [] { return cuda::count_devices(); },
      .open = cuda::open_device,
-     .order_blocks = nullptr},
+     .order_blocks = nullptr,
+     .raise_limits = cuda::raise_limits},
 #ifdef MNEME_HIP
     {.kind = DeviceKind::hip,
      .name = "hip",

@@ -106,6 +106,27 @@ TEST_F(HookedLaunches, EveryAttributeIsLookedAt) {
   EXPECT_TRUE(instances[1].cooperative);
 }
 
+cudaError_t raised_limit(size_t* value, cudaLimit limit) {
+  *value = limit == cudaLimitStackSize ? 65536 : 2048;
+  return cudaSuccess;
+}
+
+TEST(Hooks, LimitsThatTheProgramHasRaisedAreRecordedOnAGpu) {
+  const auto vendor = [](std::vector<mneme_function>& slots) {
+    slots[MNEME_CALL_cudaDeviceGetLimit] = reinterpret_cast<mneme_function>(&raised_limit);
+  };
+  FakeProgram program({}, {}, vendor);
+  int* data = program.allocate<int>(16);
+  program.launch(program.increment, data, 1);
+  program.end_in(MNEME_TABLE_CUDA);
+  program.launch(program.increment, data, 2);
+  program.end_in(MNEME_TABLE_CPU);
+  std::vector<std::map<std::string, std::string>> attributes;
+  for (const InstanceRecord& instance : program.instances()) attributes.push_back(instance.attributes);
+  const std::map<std::string, std::string> raised = {{"limit_stack_size", "65536"}};
+  EXPECT_THAT(attributes, ::testing::UnorderedElementsAre(::testing::IsEmpty(), raised));
+}
+
 TEST(Hooks, EveryLaunchIsRecordedAsItWasMade) {
   RecordingOptions options;
   options.max = 16;

@@ -14,6 +14,7 @@
 #include "mneme/record/reachable_memory.h"
 #include "mneme/record/recorder_state.h"
 #include "mneme/record/uncanceled.h"
+#include "mneme/snapshot/launch_limits.h"
 
 namespace mneme {
 namespace {
@@ -344,6 +345,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   instance.device_kind = to_string(device.kind);
   instance.device_name = device.name;
   if (opened.ordinal != 0) instance.attributes["device"] = std::to_string(opened.ordinal);
+  put_limits(capture.vendor.limits(), instance.attributes);
   instance.space_base = opened.space->base();
   instance.space_size = opened.space->size();
   instance.state_bytes = prologue.bytes();

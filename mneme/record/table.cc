@@ -62,6 +62,17 @@ std::optional<Nanoseconds> Table::elapsed(void* start, void* end) {
 
 void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(static_cast<cudaEvent_t>(event)); }
 
+// The emulation's threads have the stack that their code needs.
+LaunchLimits Table::limits() {
+  LaunchLimits found;
+  const auto get = MNEME_NEXT(*this, cudaDeviceGetLimit);
+  size_t stack = 0, launches = 0;
+  if (device_kind() != DeviceKind::cuda || !get) return found;
+  if (get(&stack, cudaLimitStackSize) == cudaSuccess) found.stack = Bytes(stack);
+  if (get(&launches, cudaLimitDevRuntimePendingLaunchCount) == cudaSuccess) found.pending_launches = launches;
+  return found;
+}
+
 Status Table::synchronize(int ordinal) {
   int before = ordinal;
   (void)MNEME_NEXT(*this, cudaGetDevice)(&before);

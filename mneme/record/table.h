@@ -33,6 +33,7 @@ class Table final : public Vendor, public CallTable {
   Status synchronize(int ordinal) override;
   Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
+  LaunchLimits limits() override;
   Status copy_array(DevicePtr to, const ProgramArray& array) override;
 };
 

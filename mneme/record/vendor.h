@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "mneme/base/launch_limits.h"
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
 #include "mneme/record/program_textures.h"
@@ -44,8 +45,10 @@ class Vendor {
   // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it
   // was registered.
   virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
-  // What the program has registered with a CUDA runtime of its own, where the recorder's registry has the images that a driver loads:
-  // the variables whose addresses on the host it knows. Null: the recorder's registry has them.
+  // What the current context gives to kernels; zeros where that is not known.
+  virtual LaunchLimits limits() { return {}; }
+  // What the program has registered with a CUDA runtime of its own, where the recorder's registry has the images that a driver
+  // loads: the variables whose addresses on the host it knows. Null: the recorder's registry has them.
   virtual const Registry* host_variables() const { return nullptr; }
   // Copies from a variable that find_global() has found. A vendor whose variables the recorder's device reads leaves it to that
   // one.

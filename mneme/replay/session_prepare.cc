@@ -1,6 +1,8 @@
 #include "mneme/base/activity.h"
+#include "mneme/device/launch_limits.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
+#include "mneme/snapshot/launch_limits.h"
 
 namespace mneme {
 
@@ -30,6 +32,8 @@ Status Session::prepare_memory(std::chrono::steady_clock::time_point start, cons
   const Nanoseconds loading_time = std::chrono::steady_clock::now() - start;
   {
     ActivityScope loading(Activity::loading);
+    MNEME_ASSIGN(const LaunchLimits limits, limits_in(instance_.attributes));
+    MNEME_TRY(raise_limits(device_, limits));
     MNEME_ASSIGN(stream_, device_.create_stream());
   }
   measurer_ = std::make_unique<Measurer>(device_, *stream_);

@@ -131,6 +131,7 @@ class SessionTest : public testing::Test {
     instance.state_bytes = recording.prologue.bytes();
     instance.recorded_at = "2026-01-01T00:00:00Z";
     instance.mneme_version = "0.1.0";
+    instance.attributes = attributes_;
     instance.dynamic_hash = dynamic_hash(instance, recording.prologue);
     MNEME_TRY(publication->commit(recording));
     publication.reset();
@@ -149,6 +150,7 @@ class SessionTest : public testing::Test {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Database> database_;
   std::vector<float> before_, after_;
+  std::map<std::string, std::string> attributes_;  // of the launch
   uint8_t other_after_ = 7;
   Region::Kind kind_ = Region::Kind::allocation;  // of the memory that the kernel works on
   DevicePtr data_ = kData;
@@ -206,6 +208,17 @@ TEST_F(SessionTest, TakesAnotherBlockSize) {
   configuration.block.x = 64;
   configuration.grid.x = (kCount + 63) / 64;
   EXPECT_TRUE(replay(scale_ir(), configuration).verified);
+}
+
+// The CPU device gives a thread the stack that its code needs.
+TEST_F(SessionTest, LimitsOfTheLaunchAreRaisedOnTheDevice) {
+  attributes_ = {{"limit_stack_size", "65536"}, {"priority", "1"}};
+  EXPECT_TRUE(prepare(scale_ir()).ok());
+}
+TEST_F(SessionTest, ALimitThatIsNoNumberIsDamage) {
+  attributes_ = {{"limit_stack_size", "much"}};
+  EXPECT_EQ(prepare(scale_ir()).status().to_string(),
+            "corrupt: the attribute limit_stack_size of the launch is 'much': a number expected");
 }
 
 TEST_F(SessionTest, PutsAnEscapingGlobalAtItsRecordedAddress) {

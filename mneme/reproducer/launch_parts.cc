@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mneme/snapshot/launch_limits.h"
+
 namespace mneme {
 
 Result<std::vector<Annotation>> annotations_of(const Configuration& configuration, const KernelRecord& kernel,
@@ -24,6 +26,13 @@ Result<LaunchPieces> pieces_of(const KernelRecord& kernel, const InstanceRecord&
   MNEME_ASSIGN(pieces.tolerated, resolve_tolerances({}, kernel, instance, plan));
   MNEME_ASSIGN(pieces.ranges, typed_ranges_of(kernel, instance, plan, pieces.tolerated, accesses, {}));
   return pieces;
+}
+
+Status check_limits(const InstanceRecord& instance) {
+  MNEME_ASSIGN(const LaunchLimits limits, limits_in(instance.attributes));
+  if (limits == LaunchLimits()) return {};
+  return Status(Code::unsupported,
+                "the program has raised limits of the device for the launch (cudaDeviceSetLimit), which only a replay does too");
 }
 
 }  // namespace mneme

@@ -23,4 +23,7 @@ struct LaunchPieces {
 Result<LaunchPieces> pieces_of(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan,
                                const ir::AccessTypes& accesses);
 
+// unsupported: the launch needs limits of the context that only a replay raises.
+Status check_limits(const InstanceRecord& instance);
+
 }  // namespace mneme

@@ -45,6 +45,7 @@ Status describe(const ProgramRequest& request, const Session& session, const Dev
 // Needs the session's device memory no longer than it takes.
 Result<Parts> prepare(const ProgramRequest& request, Device& device, const std::function<void(const std::string&)>& progress) {
   MNEME_ASSIGN(auto session, Session::prepare(request.database, request.static_hash, request.dynamic_hash, device));
+  MNEME_TRY(check_limits(session->instance()));
   Parts parts;
   parts.kernel = session->kernel();
   MNEME_ASSIGN(parts.recorded, request.database.load_instance(request.static_hash, request.dynamic_hash));

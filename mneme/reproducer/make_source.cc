@@ -38,6 +38,7 @@ Status check_kernel(Parts& parts) {
     return error(Code::unsupported, "the kernel was compiled for {}, and sources are made for GPUs", parts.kernel.arch);
   if (!parts.recorded.prologue.textures.empty())
     return Status(Code::unsupported, "the launch has textures or surfaces, which main.cpp does not make; --program does");
+  MNEME_TRY(check_limits(parts.recorded.instance));
   uint64_t bytes = 0;
   for (const Parameter& parameter : parts.kernel.parameters) {
     const uint64_t size = parts.recorded.instance.parameters.size();

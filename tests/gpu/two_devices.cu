@@ -1,5 +1,6 @@
 // The same kernels on two devices, each with memory of its own; then one device reads the other's memory, as a peer, and does not
-// any more. Prints sums. With one device, or where they are no peers, it says so in the place of what it leaves out, and ends well.
+// any more. Prints sums. With one device, or where they are no peers, it says so in the place of what it leaves out, and ends
+// well.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -30,6 +30,13 @@ class CudaDevice final : public gpu::GpuDevice {
     return std::unique_ptr<DeviceTextures>(std::move(made));
   }
 
+  Status raise_limits(const LaunchLimits& limits) {
+    const gpu::ContextScope scope(context());
+    MNEME_TRY(scope.status());
+    MNEME_TRY(raise(CU_LIMIT_STACK_SIZE, limits.stack.count, "CU_LIMIT_STACK_SIZE"));
+    return raise(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, limits.pending_launches, "CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT");
+  }
+
   std::optional<ClockReading> read_clocks() override {
     if (!monitor_tried_) {
       monitor_tried_ = true;
@@ -43,6 +50,12 @@ class CudaDevice final : public gpu::GpuDevice {
   }
 
  private:
+  Status raise(CUlimit limit, uint64_t value, const char* name) {
+    size_t now = 0;
+    if (value == 0 || (driver_of(context()).cuCtxGetLimit(&now, limit) == CUDA_SUCCESS && now >= value)) return {};
+    return context().check(driver_of(context()).cuCtxSetLimit(limit, value), "cuCtxSetLimit({}, {})", name, value);
+  }
+
   Result<std::unique_ptr<gpu::GpuModule>> load_module(const CodeImage& image) override {
     MNEME_ASSIGN(std::unique_ptr<gpu::GpuModule> module, CudaModule::load(context(), image));
     return module;
@@ -129,6 +142,8 @@ Result<DeviceProperties> properties_of(const gpu::Context& context) {
 }
 
 }  // namespace
+
+Status raise_limits(Device& device, const LaunchLimits& limits) { return static_cast<CudaDevice&>(device).raise_limits(limits); }
 
 Result<int> count_devices(const std::string& library) {
   MNEME_ASSIGN(const Driver* driver, open_driver(library));

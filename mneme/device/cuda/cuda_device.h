@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mneme/base/launch_limits.h"
 #include "mneme/device/cuda/driver.h"
 #include "mneme/device/device.h"
 
@@ -15,6 +16,9 @@ namespace mneme::cuda {
 Result<std::unique_ptr<Device>> open_device(int ordinal);
 // How many GPUs the driver shows. unavailable: no driver.
 Result<int> count_devices(const std::string& library = kDriverLibrary);
+
+// Does the work of raise_limits() (mneme/device/launch_limits.h) for a device that open_device() has opened.
+Status raise_limits(Device& device, const LaunchLimits& limits);
 
 // The libraries by which a GPU is reached.
 struct Libraries {

@@ -17,6 +17,7 @@
 #include "mneme/device/gpu/gpu_address_space.h"
 #include "mneme/device/gpu/testing/device_test.h"
 #include "mneme/device/held_addresses.h"
+#include "mneme/device/launch_limits.h"
 
 namespace mneme::cuda {
 namespace {
@@ -932,6 +933,22 @@ TEST_F(CudaDeviceTest, AnotherContextIsLeftCurrentAndNotWorkedIn) {
   driver.cuCtxGetCurrent(&current);
   EXPECT_EQ(current, others);
   driver.cuCtxPopCurrent(&current);
+}
+
+TEST_F(CudaDeviceTest, LimitsAreRaisedAndNeverLowered) {
+  open();
+  EXPECT_TRUE(mneme::raise_limits(*device, {}).ok());
+  EXPECT_TRUE(mneme::raise_limits(*device, {kUsualStack, kUsualPendingLaunches}).ok());
+  EXPECT_TRUE(state->limits.empty());
+  const std::map<CUlimit, size_t> raised = {{CU_LIMIT_STACK_SIZE, 65536}, {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 4096}};
+  for (const LaunchLimits& limits : {LaunchLimits{Bytes(65536), 4096}, LaunchLimits{Bytes(2048), 4000}, LaunchLimits()}) {
+    EXPECT_TRUE(mneme::raise_limits(*device, limits).ok());
+    EXPECT_EQ(state->limits, raised);
+  }
+  fail("cuCtxSetLimit", CUDA_ERROR_OUT_OF_MEMORY);
+  const Status full = mneme::raise_limits(*device, {1_MiB, 0});
+  EXPECT_EQ(full.code(), Code::exhausted);
+  EXPECT_THAT(full.message(), HasSubstr("cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1048576)"));
 }
 
 TEST_F(CudaDeviceTest, AFaultWhileARangeIsReservedIsOne) {

@@ -30,6 +30,8 @@ namespace mneme::cuda {
   X(cuCtxGetCurrent)                             \
   X(cuCtxPushCurrent)                            \
   X(cuCtxPopCurrent)                             \
+  X(cuCtxGetLimit)                               \
+  X(cuCtxSetLimit)                               \
   X(cuModuleLoadDataEx)                          \
   X(cuModuleUnload)                              \
   X(cuModuleGetFunction)                         \

@@ -336,6 +336,21 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
   *active = primary_uses[device] > 0;
   return CUDA_SUCCESS;
 }
+// As on a device of Hopper's; what is set is given exactly.
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  ENTER();
+  NEED_CONTEXT();
+  if (limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  const auto set = state.limits.find(limit);
+  *value = set != state.limits.end() ? set->second : limit == CU_LIMIT_STACK_SIZE ? 1024 : 2048;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  ENTER();
+  NEED_CONTEXT();
+  state.limits[limit] = value;
+  return CUDA_SUCCESS;
+}
 CUresult cuCtxGetDevice(CUdevice* device) {
   std::lock_guard lock(mutex);
   NEED_CONTEXT();

@@ -43,6 +43,7 @@ struct FakeDriverState {
   // Launches of kernels and graphs return at once, to measure what stands before the driver.
   bool idle = false;
 
+  std::map<CUlimit, size_t> limits;              // that were set
   std::map<CUdevice_attribute, int> attributes;  // of the device, where they are not as usual
   uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint
   uint64_t elsewhere_from = UINT64_MAX;          // nor are those from this hint on

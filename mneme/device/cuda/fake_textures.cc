@@ -141,6 +141,25 @@ CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource* resources,
   return CUDA_SUCCESS;
 }
 
+// Memory of another interface that is imported: one buffer and one mipmapped array of it.
+CUresult cuImportExternalMemory(CUexternalMemory* memory, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*) {
+  ENTER();
+  *memory = reinterpret_cast<CUexternalMemory>(uintptr_t{0x40});
+  return CUDA_SUCCESS;
+}
+CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* pointer, CUexternalMemory memory,
+                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* buffer) {
+  ENTER();
+  auto& mapped = graphics[reinterpret_cast<CUgraphicsResource>(memory)];
+  mapped.memory.resize(buffer->size);
+  *pointer = reinterpret_cast<CUdeviceptr>(mapped.memory.data());
+  return CUDA_SUCCESS;
+}
+CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray* array, CUexternalMemory,
+                                                 const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* what) {
+  return cuMipmappedArrayCreate(array, &what->arrayDesc, what->numLevels);
+}
+
 CUresult cuModuleGetTexRef(CUtexref* reference, CUmodule, const char*) {
   ENTER();
   *reference = reinterpret_cast<CUtexref>(uintptr_t{0x30});

@@ -13,6 +13,7 @@ namespace mneme::driver {
   X(cuDeviceGetAttribute)       \
   X(cuCtxSynchronize)           \
   X(cuCtxGetCurrent)            \
+  X(cuCtxGetLimit)              \
   X(cuDeviceGetCount)           \
   X(cuDevicePrimaryCtxRetain)   \
   X(cuDevicePrimaryCtxGetState) \
@@ -93,6 +94,15 @@ Result<int> DriverFront::current_device() {
 Result<TexturePlace> DriverFront::current_place() {
   MNEME_ASSIGN(const int device, current_device());
   return TexturePlace{device, current_context()};
+}
+
+LaunchLimits DriverFront::limits() {
+  LaunchLimits found;
+  size_t stack = 0, launches = 0;
+  if (functions_->cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS) found.stack = Bytes(stack);
+  if (functions_->cuCtxGetLimit(&launches, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT) == CUDA_SUCCESS)
+    found.pending_launches = launches;
+  return found;
 }
 
 CUcontext DriverFront::current_context() const {

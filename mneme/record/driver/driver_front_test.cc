@@ -13,6 +13,7 @@
 #include "mneme/base/file_system.h"
 #include "mneme/device/address_space.h"
 #include "mneme/record/driver/testing/recorded_program.h"
+#include "mneme/runtime/testing/device_image.h"
 
 namespace mneme::driver {
 namespace {
@@ -236,6 +237,29 @@ TEST_F(DriverFrontTest, ArraysAndMemoryOfGraphicsAreNotRecorded) {
   EXPECT_EQ(passed(NotRecorded::textures), 1u) << "a surface of an array that is not copied may be written";
   EXPECT_EQ(passed(NotRecorded::external_memory), 1u);
   EXPECT_EQ(report().instances, 1u) << "when they were unmapped";
+}
+
+// By a pointer, by a texture of a mipmapped array, and by one of a level of it.
+TEST_F(DriverFrontTest, MemoryOfAnotherInterfaceThatIsImportedIsNotRecorded) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " external launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(passed(NotRecorded::external_memory), 1u);
+  EXPECT_EQ(passed(NotRecorded::textures), 2u);
+  EXPECT_EQ(report().instances, 1u) << "which uses none of it";
+}
+
+// What kernels need for calls whose depth the compiler does not know, and for launches of their own.
+TEST_F(DriverFrontTest, LimitsOfTheContextAreRecordedWhereTheProgramHasRaisedThem) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " launch limits launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  const KernelDocument kernel = kernels().at(0);
+  ASSERT_EQ(kernel.instances.size(), 2u);
+  std::vector<std::map<std::string, std::string>> attributes;
+  for (const InstanceRecord& instance : kernel.instances) attributes.push_back(instance.attributes);
+  const std::map<std::string, std::string> raised = {{"limit_pending_launches", "4096"}, {"limit_stack_size", "65536"}};
+  EXPECT_THAT(attributes, ::testing::UnorderedElementsAre(::testing::IsEmpty(), raised));
 }
 
 TEST_F(DriverFrontTest, AKernelThatReadsAManagedVariableIsNotRecorded) {
@@ -766,8 +790,41 @@ TEST_F(DriverFrontTest, AnnotationsOfARebuiltProgramAreKept) {
   EXPECT_EQ(annotations[0].size, Bytes(4000));
 }
 
-// A variable is told by the address of its stand-in on the host, also before the first call of the driver. It lies in the image that the
-// runtime has loaded.
+// By itself, and with a function of another file that it needs (relocatable device code): the image that is loaded has the
+// segments of both.
+TEST_F(DriverFrontTest, TheIrOfARebuiltProgramIsFoundInTheLoadedImage) {
+  testing::TestSegment kernel, function;
+  kernel.name = "add_one";
+  kernel.parameters = {{MNEME_PARAM_POINTER, 0, 8, "words"}, {MNEME_PARAM_INTEGER, 8, 4, "count"}};
+  kernel.parameter_bytes = 12;
+  kernel.bitcode = "of the kernel";
+  function.kind = MNEME_SEGMENT_FUNCTION;
+  function.name = "helper";
+  function.bitcode = "of the function";
+  for (const bool needs_another : {false, true}) {
+    options_.max = 1;
+    kernel.hash = needs_another ? 2 : 1;
+    if (needs_another) kernel.needs = {"helper"};
+    const std::string file = (folder_.path() / fmt::format("rebuilt-{}.cubin", needs_another)).string();
+    ASSERT_TRUE(FileSystem::posix().write_atomically(file, testing::make_device_elf({kernel.build(), function.build()})).ok());
+    EXPECT_EQ(recorded("dlsym " + file + " launch"), kSum);
+  }
+  ASSERT_EQ(report().instances, 2u);
+  std::vector<size_t> ir;
+  for (const KernelDocument& document : kernels()) {
+    EXPECT_EQ(document.kernel.level, CodeLevel::ir);
+    EXPECT_EQ(document.kernel.pipeline, "default<O2>");
+    ASSERT_EQ(document.kernel.parameters.size(), 2u);
+    EXPECT_EQ(document.kernel.parameters[0].name, "words");
+    const auto bitcode = Database::open(database_)->load_ir(document.kernel.static_hash);
+    ASSERT_TRUE(bitcode.ok()) << bitcode.status().message();
+    ir.push_back(bitcode->size());
+  }
+  EXPECT_THAT(ir, ::testing::UnorderedElementsAre(13u, 28u)) << "the function's is behind the kernel's";
+}
+
+// A variable is told by the address of its stand-in on the host, also before the first call of the driver. It lies in the image
+// that the runtime has loaded.
 TEST_F(DriverFrontTest, AnnotationsOfVariablesOfARebuiltProgramAreKept) {
   const std::string steps = "dlsym " MNEME_TEST_FATBIN " annotate wrapped launch";
   EXPECT_EQ(bare(steps, MNEME_TEST_ANNOTATED_PROGRAM), kSum);
@@ -775,14 +832,15 @@ TEST_F(DriverFrontTest, AnnotationsOfVariablesOfARebuiltProgramAreKept) {
   EXPECT_THAT(said, HasSubstr("sum 500500\n"));
   ASSERT_EQ(report().instances, 1u);
   const auto memory = prologue();
-  const auto table = std::find_if(memory.regions.begin(), memory.regions.end(), [](const Region& r) { return r.name == "table"; });
+  const auto table =
+      std::find_if(memory.regions.begin(), memory.regions.end(), [](const Region& r) { return r.name == "table"; });
   ASSERT_NE(table, memory.regions.end());
   std::vector<std::pair<std::string, DevicePtr>> tables;
   const KernelDocument kernel = kernels().at(0);
   for (const Annotation& one : kernel.instances.at(0).annotations)
     if (one.tag != "words") tables.emplace_back(one.tag, one.address);
-  EXPECT_THAT(tables, testing::ElementsAre(std::pair(std::string("early"), table->address),
-                                           std::pair(std::string("late"), table->address + Bytes(8))));
+  EXPECT_THAT(tables, ::testing::ElementsAre(std::pair(std::string("early"), table->address),
+                                             std::pair(std::string("late"), table->address + Bytes(8))));
 }
 
 // Whichever call of the recorder's own fails, and whenever: the program does what it does without, and no launch is lost in

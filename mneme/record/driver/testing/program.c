@@ -19,7 +19,8 @@
 #include "mneme/abi/annotate.h"
 long cudaFree(void* pointer); /* of a runtime that does nothing: who calls one has the call table */
 void** __cudaRegisterFatBinary(void* wrapper);
-void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int external, size_t size, int constant, int global);
+void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int external, size_t size, int constant,
+                       int global);
 static unsigned host_table[6]; /* the stand-in for the variable `table` of add_one */
 static struct {
   unsigned magic, version;
@@ -82,6 +83,10 @@ typedef CUresult (*function)();
   X(cuArray3DCreate, "cuArray3DCreate_v2") \
   X(cuArrayDestroy, "cuArrayDestroy") \
   X(cuModuleGetTexRef, "cuModuleGetTexRef") \
+  X(cuImportExternalMemory, "cuImportExternalMemory") \
+  X(cuExternalMemoryGetMappedBuffer, "cuExternalMemoryGetMappedBuffer") \
+  X(cuExternalMemoryGetMappedMipmappedArray, "cuExternalMemoryGetMappedMipmappedArray") \
+  X(cuCtxSetLimit, "cuCtxSetLimit") \
   X(cuMemHostAlloc, "cuMemHostAlloc") \
   X(cuMemFreeHost, "cuMemFreeHost") \
   X(cuMemHostRegister, "cuMemHostRegister_v2") \
@@ -683,6 +688,33 @@ static void step(const char* what) {
     CALL(cuGraphicsResourceGetMappedPointer, &mapped, &size, of_graphics);
     launch(mapped);
     CALL(cuGraphicsUnmapResources, 1u, &of_graphics, NULL);
+  } else if (strcmp(what, "external") == 0) { /* memory of another interface, which is imported */
+    CUexternalMemory external;
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC from = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .size = 4096};
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = {.size = 4096};
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC arrays = {
+        .arrayDesc = {.Width = 4, .Height = 2, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1}, .numLevels = 1};
+    CUDA_RESOURCE_DESC whole = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY}, level = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    CUDA_TEXTURE_DESC how = {.maxMipmapLevelClamp = 0};
+    CUdeviceptr mapped;
+    CUtexObject textures[2];
+    CALL(cuImportExternalMemory, &external, &from);
+    CALL(cuExternalMemoryGetMappedBuffer, &mapped, external, &buffer);
+    launch(mapped);
+    CALL(cuExternalMemoryGetMappedMipmappedArray, &whole.res.mipmap.hMipmappedArray, external, &arrays);
+    CALL(cuMipmappedArrayGetLevel, &level.res.array.hArray, whole.res.mipmap.hMipmappedArray, 0u);
+    CALL(cuTexObjectCreate, &textures[0], &whole, &how, NULL);
+    CALL(cuTexObjectCreate, &textures[1], &level, &how, NULL);
+    CUfunction before = kernel;
+    CUmodule module;
+    CALL(cuModuleLoadData, &module, image);
+    CALL(cuModuleGetFunction, &kernel, module, "other");
+    launch(textures[0]);
+    launch(textures[1]);
+    kernel = before;
+  } else if (strcmp(what, "limits") == 0) {
+    CALL(cuCtxSetLimit, CU_LIMIT_STACK_SIZE, (size_t)65536);
+    CALL(cuCtxSetLimit, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, (size_t)4096);
   } else if (strcmp(what, "surface") == 0 || strcmp(what, "lasting_surface") == 0) {  // of 4 x 2 floats, the last of which is 7
     static float texels[8] = {[7] = 7};
     CUDA_ARRAY3D_DESCRIPTOR shape = {
