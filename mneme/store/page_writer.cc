@@ -139,17 +139,20 @@ Status PageWriter::digest_lent(const Part& part) {
   std::vector<Wanted> wanted;
   MNEME_TRY(digest(part, wanted));
   if (wanted.empty()) return {};
-  std::shared_ptr<std::byte> block = part.size <= WriterThreads::kBlock.count ? writers_->take_block() : nullptr;
-  if (!block) return store(wanted);
-  std::byte* to = block.get();
+  std::vector<ByteSpan> contents;
   uint64_t size = 0;
-  for (Wanted& page : wanted) {
-    std::ranges::copy(page.content, to);
-    page.content = {to, page.content.size()};
-    to += page.content.size();
+  for (const Wanted& page : wanted) {
+    contents.push_back(page.content);
     size += page.content.size();
   }
-  add(WriterThreads::Order::later, kept_, size, [this, block, wanted = std::move(wanted)] { return store(wanted); });
+  std::shared_ptr<std::byte> kept = writers_->keep(contents);
+  if (!kept) return store(wanted);
+  const std::byte* at = kept.get();
+  for (Wanted& page : wanted) {
+    page.content = {at, page.content.size()};
+    at += page.content.size();
+  }
+  add(WriterThreads::Order::later, kept_, size, [this, kept, wanted = std::move(wanted)] { return store(wanted); });
   return {};
 }
 

@@ -14,6 +14,8 @@ namespace {
 
 // So many free blocks are kept for the next pages, which saves their first touch. The system gets the others back.
 constexpr size_t kKeptBlocks = 64;
+// Blocks of which a part has contents, at most: as many as threads fill at once.
+constexpr size_t kFillings = 16;
 
 }  // namespace
 
@@ -27,6 +29,7 @@ WriterThreads::~WriterThreads() {
     changed_.notify_all();
     changed_.wait(lock, [&] { return running_ == 0; });
   }
+  fillings_.clear();  // to the free blocks
   for (std::byte* block : free_blocks_) std::free(block);
 }
 
@@ -137,6 +140,49 @@ void WriterThreads::give_back(std::byte* block) {
     }
   }
   std::free(block);
+}
+
+// So that no two threads touch the same memory for the first time: the system would clear it for each.
+std::shared_ptr<WriterThreads::Filling> WriterThreads::take_filling(uint64_t size) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(fillings_, [&](const auto& one) { return one->used + size <= kBlock.count; });
+    if (found != fillings_.end()) {
+      std::shared_ptr<Filling> filling = std::move(*found);
+      fillings_.erase(found);
+      ++filling->contents;
+      filling->used += size;
+      return filling;
+    }
+  }
+  Block block = take_block();
+  return block ? std::make_shared<Filling>(Filling{std::move(block), size, 1}) : nullptr;
+}
+
+void WriterThreads::put_filling(std::shared_ptr<Filling> filling) {
+  std::shared_ptr<Filling> full;  // goes when the mutex is free
+  std::lock_guard lock(mutex_);
+  fillings_.push_back(std::move(filling));
+  if (fillings_.size() <= kFillings) return;
+  const auto fullest = std::ranges::max_element(fillings_, {}, [](const auto& one) { return one->used; });
+  full = std::move(*fullest);
+  fillings_.erase(fullest);
+}
+
+std::shared_ptr<std::byte> WriterThreads::keep(std::span<const ByteSpan> contents) {
+  uint64_t size = 0;
+  for (ByteSpan content : contents) size += content.size();
+  std::shared_ptr<Filling> filling = size <= kBlock.count ? take_filling(size) : nullptr;
+  if (!filling) return nullptr;
+  std::byte* const begin = filling->block.get() + filling->used - size;
+  std::shared_ptr<std::byte> kept(begin, [this, filling](std::byte*) {
+    std::lock_guard lock(mutex_);
+    if (--filling->contents == 0) filling->used = 0;
+  });
+  std::byte* to = begin;
+  for (ByteSpan content : contents) to = std::ranges::copy(content, to).out;
+  put_filling(std::move(filling));
+  return kept;
 }
 
 uint64_t WriterThreads::next_place() {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -46,6 +47,10 @@ class WriterThreads {
   // Memory of kBlock. Null: all of it is in use, or the system has none.
   using Block = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
   Block take_block();
+  // Copies these into such memory, one behind another, and gives where the first of them is now; they stay there until nobody has
+  // what is given. What comes after them shares the memory, which the system clears when it is first touched. Null: all of it is
+  // in use, or these are more than kBlock.
+  std::shared_ptr<std::byte> keep(std::span<const ByteSpan> contents);
 
   // The place of a publication that begins now among all that do.
   uint64_t next_place();
@@ -59,11 +64,19 @@ class WriterThreads {
     const void* owner;
     std::function<void()> run;
   };
+  // A block that has contents of keep(), as many as have not been let go of.
+  struct Filling {
+    Block block;
+    uint64_t used = 0;
+    size_t contents = 0;
+  };
 
   void run_all();                     // until the thread ends
   bool take(Work& work, Order upto);  // under the mutex
   void start_all();                   // under the mutex
   void give_back(std::byte* block);
+  std::shared_ptr<Filling> take_filling(uint64_t size);  // one that nobody else fills
+  void put_filling(std::shared_ptr<Filling> filling);
 
   std::mutex mutex_;              // over everything below
   unsigned count_, running_ = 0;  // threads that there may be, and that there are
@@ -73,7 +86,8 @@ class WriterThreads {
   uint64_t places_ = 0;
   std::unordered_map<Digest, uint64_t> claimed_;  // by which publication
   uint64_t blocks_left_;
-  std::vector<std::byte*> free_blocks_;  // of those that are left
+  std::vector<std::byte*> free_blocks_;            // of those that are left
+  std::deque<std::shared_ptr<Filling>> fillings_;  // that have room, and that nobody fills just now
 };
 
 }  // namespace mneme

@@ -5,7 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <future>
 #include <iterator>
@@ -111,6 +113,59 @@ TEST(WriterThreads, MemoryIsGivenUpToTheBoundAndAgain) {
   EXPECT_EQ(threads.take_block(), nullptr);
   blocks.pop_back();
   EXPECT_NE(threads.take_block(), nullptr);
+}
+
+// Memory is not cleared, nor is it in use, for what is not there.
+TEST(WriterThreads, WhatIsKeptSharesBlocksUntilAllOfOneIsLetGoOf) {
+  WriterThreads threads(1, WriterThreads::kBlock);
+  const ByteVector half = noise(WriterThreads::kBlock.count / 2, 1), quarter = noise(WriterThreads::kBlock.count / 4, 2);
+  const std::vector<ByteSpan> two = {quarter, ByteSpan(half).first(quarter.size())}, one = {half};
+  auto first = threads.keep(two), second = threads.keep(one);
+  ASSERT_TRUE(first && second);
+  EXPECT_TRUE(std::ranges::equal(ByteSpan(first.get(), quarter.size()), quarter));
+  EXPECT_TRUE(std::ranges::equal(ByteSpan(first.get() + quarter.size(), quarter.size()), ByteSpan(half).first(quarter.size())));
+  EXPECT_TRUE(std::ranges::equal(ByteSpan(second.get(), half.size()), half));
+  EXPECT_EQ(threads.keep(two), nullptr) << "all of it is in use";
+  first = nullptr;
+  EXPECT_EQ(threads.keep(two), nullptr) << "something is still there";
+  EXPECT_TRUE(std::ranges::equal(ByteSpan(second.get(), half.size()), half));
+  second = nullptr;
+  const std::vector<ByteSpan> whole = {half, half}, more = {half, half, ByteSpan(half).first(1)};
+  EXPECT_EQ(threads.keep(more), nullptr) << "more than a block";
+  EXPECT_NE(threads.keep(whole), nullptr);
+}
+
+// Of sizes that leave a rest which nothing fits: memory that is not used any more is not held for it.
+TEST(WriterThreads, BlocksOfWhichARestIsLeftAreGivenBack) {
+  constexpr int kBlocks = 40;
+  WriterThreads threads(1, Bytes(kBlocks * WriterThreads::kBlock.count));
+  const ByteVector most(WriterThreads::kBlock.count - 1);
+  const std::vector<ByteSpan> one = {most};
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::shared_ptr<std::byte>> kept;
+    for (int i = 0; i < kBlocks; ++i) ASSERT_NE(kept.emplace_back(threads.keep(one)), nullptr) << round << ' ' << i;
+    EXPECT_EQ(threads.keep(one), nullptr);
+  }
+}
+
+TEST(WriterThreads, ThreadsKeepAndLetGoAtTheSameTime) {
+  WriterThreads threads(1, 16_MiB);
+  const auto work = [&](uint64_t seed) {
+    const ByteVector mine = noise(100'000, seed);
+    const std::vector<ByteSpan> one = {mine};
+    std::deque<std::shared_ptr<std::byte>> kept;
+    for (int i = 0; i < 100; ++i) {
+      kept.push_back(threads.keep(one));
+      if (kept.size() > 10 || !kept.back()) {
+        if (kept.front() && !std::ranges::equal(ByteSpan(kept.front().get(), mine.size()), mine)) return false;
+        kept.pop_front();
+      }
+    }
+    return true;
+  };
+  std::vector<std::future<bool>> all;
+  for (uint64_t seed = 1; seed <= 4; ++seed) all.push_back(std::async(std::launch::async, work, seed));
+  for (auto& one : all) EXPECT_TRUE(one.get());
 }
 
 // With memory for the pages and without: in either case what is lent is let go of, and what was put is stored.
