@@ -1,7 +1,7 @@
 /* How long the kernels of a program run, as CUPTI's activities tell it, whatever stands between the program and the driver: a
  * library that the driver loads (CUDA_INJECTION64_PATH). At the end of the process it appends a line to the file
- * KERNEL_TIMES_FILE for each launch: when it began and how long it took, in nanoseconds, its grid, block and dynamic shared memory,
- * and the kernel's name, mangled.
+ * KERNEL_TIMES_FILE for each launch: when it began and how long it took, in nanoseconds, its grid, block and dynamic shared
+ * memory, and the kernel's name, mangled.
  *
  *     cc -shared -fPIC -I$CUDA/include -I$CUDA/extras/CUPTI/include kernel_times.c -o kernel_times.so -L$CUDA/extras/CUPTI/lib64
  * -lcupti */

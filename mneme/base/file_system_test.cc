@@ -158,7 +158,7 @@ TEST_F(Files, WhoMayReadAFileIsForTheProgramToSay) {
     ASSERT_TRUE(files_.lock(path("lock")).ok());
     ASSERT_TRUE(files_.write_atomically(path("written"), bytes_of("x")).ok());
     for (const char* name : {"made", "lock", "written"}) {
-      struct stat info {};
+      struct stat info{};
       ASSERT_EQ(::stat(path(name).c_str(), &info), 0);
       EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask) << name;
       std::filesystem::remove(path(name));

@@ -83,7 +83,7 @@ Status OutputFile::finish() {
 Result<Path> link_target(const Path& path) {
   Path target = path;
   for (int links = 0; links < kMostLinks; ++links) {
-    struct stat info {};
+    struct stat info{};
     if (::lstat(target.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return target;
     std::error_code failure;
     const Path next = std::filesystem::read_symlink(target, failure);
@@ -110,7 +110,7 @@ Status check_output_file(const Path& path) {
 }
 
 bool is_special_file(const Path& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 

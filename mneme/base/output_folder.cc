@@ -25,7 +25,7 @@ Descriptor open_folder(const Path& path) {
 }
 
 bool is_there(const Path& path) {
-  struct stat info {};
+  struct stat info{};
   return ::lstat(path.c_str(), &info) == 0;
 }
 

@@ -64,9 +64,7 @@ class DeployCommand : public Command {
             auto outcome = explain_all();
             return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
           },
-          [](const Status&) {
-            return Outcome{"", kExitCannotRun};
-          });
+          [](const Status&) { return Outcome{"", kExitCannotRun}; });
     if (results_.empty() || output_.empty())
       return report_usage("deploy", "name folders of results and the file to write: mneme deploy RESULTS -o app.tuned");
     return guard_.run(
@@ -74,9 +72,7 @@ class DeployCommand : public Command {
           auto outcome = write();
           return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
         },
-        [](const Status&) {
-          return Outcome{"", kExitCannotRun};
-        });
+        [](const Status&) { return Outcome{"", kExitCannotRun}; });
   }
 
  private:

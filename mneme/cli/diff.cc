@@ -104,9 +104,7 @@ class DiffCommand : public Command {
           auto outcome = compare();
           return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
         },
-        [](const Status&) {
-          return Outcome{"", kExitCannotRun};
-        });
+        [](const Status&) { return Outcome{"", kExitCannotRun}; });
   }
 
  private:

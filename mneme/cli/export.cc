@@ -95,9 +95,7 @@ class ExportCommand : public Command {
           auto made = make();
           return made.ok() ? Outcome{describe(*made), 0} : Outcome{"", report(made.status())};
         },
-        [](const Status&) {
-          return Outcome{"", kExitCannotRun};
-        });
+        [](const Status&) { return Outcome{"", kExitCannotRun}; });
   }
 
   int run_source() {

@@ -56,10 +56,7 @@ class IrCommand : public Command {
       return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
     if (!output_.empty())
       if (Status status = check_output_file(output_); !status.ok()) return report(status);
-    return guard_.run([&] { return write_stage(); },
-                      [](const Status&) {
-                        return Outcome{"", kExitCannotRun};
-                      },
+    return guard_.run([&] { return write_stage(); }, [](const Status&) { return Outcome{"", kExitCannotRun}; },
                       OutputKind::content);
   }
 

@@ -33,11 +33,12 @@ struct CompilerBackend {
   Status (*check_options)(const CompileOptions& options) = nullptr;
   // Whether a device of `architecture` runs code for `target`.
   bool (*runs_on)(std::string_view target, std::string_view architecture) = nullptr;
-  // Do the work of translate_program_code() and required_block() for the kind (program_code.h); null, both, where no device of
-  // the kind runs the program's own code.
+  // Do the work of translate_program_code(), required_block() and reach_by_table() for the kind (program_code.h); null, all,
+  // where no device of the kind runs the program's own code.
   Result<Translation> (*take_program_code)(const ProgramCode& code, const AssemblerOptions& assembler,
                                            const DriverOptions& program, const std::string& architecture) = nullptr;
   std::optional<Dim3> (*required_block)(const ProgramCode& code) = nullptr;
+  Result<std::string> (*reach_by_table)(std::string_view assembly, const std::vector<std::string>& names) = nullptr;
   // Does the work of compare_machine_code() for the kind (code_comparison.h); null where it has no code that could be compared.
   Result<CodeComparison> (*compare_machine_code)(ByteSpan program, ByteSpan made, const std::string& kernel) = nullptr;
 };

@@ -8,6 +8,7 @@
 #include "mneme/compile/nvptx/cubin_comparison.h"
 #include "mneme/compile/nvptx/identity.h"
 #include "mneme/compile/nvptx/program_code.h"
+#include "mneme/compile/nvptx/ptx_variable_table.h"
 #include "mneme/cpu/lower/compiler.h"
 #include "mneme/cpu/lower/identity.h"
 #include "mneme/cpu/lower/options.h"
@@ -25,6 +26,7 @@ constexpr CompilerBackend kCompilerBackends[] = {
      .runs_on = nvptx::runs_on,
      .take_program_code = nvptx::take_program_code,
      .required_block = nvptx::required_block,
+     .reach_by_table = nvptx::reach_by_table,
      .compare_machine_code = nvptx::compare_cubins},
     {.kind = DeviceKind::hip,
      .architecture_prefix = "gfx",

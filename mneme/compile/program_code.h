@@ -34,6 +34,11 @@ bool runs_program_code(DeviceKind kind);
 Result<Translation> translate_program_code(const ProgramCode& code, const AssemblerOptions& assembler,
                                            const DriverOptions& program, DeviceKind kind, const std::string& architecture);
 
+// The code with a table of the addresses of these variables (variable_table.h), by which it reaches them: its assembly alone,
+// changed so. unsupported: there is no assembly, or no device of the kind runs it, or it reaches a variable in a way that cannot
+// be changed.
+Result<ProgramCode> reach_by_table(const ProgramCode& code, const std::vector<std::string>& names, DeviceKind kind);
+
 // The only block with which the kernel can be launched; nothing: its code says none.
 std::optional<Dim3> required_block(const ProgramCode& code, DeviceKind kind);
 

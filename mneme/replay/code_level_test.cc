@@ -136,6 +136,27 @@ class CodeLevels : public testing::Test {
   int launches_ = 0, wrong_ = 0;
 };
 
+// The table is in code that is assembled for it: the recorded machine code has none.
+TEST_F(CodeLevels, PtxIsCompiledForAProgramWithATableOfItsVariables) {
+  MadeRecording made = recording(CodeLevel::ptx);
+  std::string ptx = ptx_of("");
+  ptx.insert(ptx.find(".visible"), ".global .align 4 .u32 offset = 5;\n");
+  ptx.insert(ptx.find("ret;"), ".reg .b32 %r<2>;\nld.global.u32 %r1, [offset];\n");
+  made.images[1].second = bytes_of_text(ptx);
+  prepare(made);
+  const auto compiled = session_->compile_for_program({});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().to_string();
+  EXPECT_EQ(compiled->variables, std::vector<std::string>{"offset"});
+  const std::string_view image(reinterpret_cast<const char*>(compiled->code.image.bytes.data()),
+                               compiled->code.image.bytes.size());
+  EXPECT_NE(image.find("__mneme_variables"), image.npos);
+  EXPECT_TRUE(session_->measure({}, compiled->code).verified);
+  session_.reset();
+  prepare(recording(CodeLevel::cubin));
+  EXPECT_EQ(session_->compile_for_program({}).status().to_string(),
+            "unsupported: its machine code reaches variables of its own module, as 'offset'");
+}
+
 TEST_F(CodeLevels, ACubinIsLoadedAsItIsVerifiedAndTimed) {
   MadeRecording made = recording(CodeLevel::cubin);
   made.grid = {4, 1, 1};

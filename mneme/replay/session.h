@@ -179,7 +179,10 @@ class Session {
                       ReplayResult& result);
   Result<CompiledCode> compile(const Configuration& configuration, ReplayResult& result);
   Result<CompiledCode> compile(const CompileOptions& options);  // compiles the recorded IR
-  Result<Loaded> recorded_launch();                             // the recorded code by default options; loaded once, and kept
+  // The program's own code with a table of these variables; where there are none, as it is.
+  Result<CompiledCode> compile_with_table(const ProgramCode& program, const Configuration& configuration,
+                                          const std::vector<std::string>& variables);
+  Result<Loaded> recorded_launch();  // the recorded code by default options; loaded once, and kept
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CompiledCode& code);
   // Configuration::digest(), which takes as long as a short run. That of the last one is kept: what is loaded ahead is measured

@@ -33,15 +33,24 @@ Result<CompiledCode> Session::compile_ahead(const Configuration& configuration) 
   return compile(configuration, ignored);
 }
 
+Result<CompiledCode> Session::compile_with_table(const ProgramCode& program, const Configuration& configuration,
+                                                 const std::vector<std::string>& variables) {
+  if (variables.empty()) return compile_ahead(configuration);
+  ActivityScope compiling(Activity::compiling);
+  const DeviceProperties& device = device_.properties();
+  MNEME_ASSIGN(const ProgramCode by_table, reach_by_table(program, variables, device.kind));
+  MNEME_ASSIGN(const Translation translation, translate_program_code(by_table, configuration.assembler, driver_options(instance_),
+                                                                     device.kind, device.architecture));
+  return compiler_->assemble(translation);
+}
+
 Result<ProgramCompilation> Session::compile_for_program(const Configuration& configuration) {
   ProgramCompilation made;
   MNEME_ASSIGN(made.shape, configuration.launch_shape(instance_));
   MNEME_TRY(check_launch_code(*code_, kernel_, configuration, made.shape, device_.properties().kind));
-  if (code_->program(configuration) != nullptr) {
-    if (!kernel_.globals.empty())
-      return error(Code::unsupported, "its machine code reaches variables of its own module, as '{}'",
-                   kernel_.globals.front().name);
-    MNEME_ASSIGN(made.code, compile_ahead(configuration));
+  if (const ProgramCode* program = code_->program(configuration)) {
+    made.variables = table_of(kernel_);
+    MNEME_ASSIGN(made.code, compile_with_table(*program, configuration, made.variables));
   } else {
     ActivityScope compiling(Activity::compiling);
     MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));

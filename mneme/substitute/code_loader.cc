@@ -12,7 +12,10 @@ Result<std::vector<uint64_t>> sizes_in_segment(const RegisteredKernel& kernel) {
 }
 
 Result<std::string> name_in_image(const RegisteredKernel& kernel, const std::string& name) {
-  MNEME_ASSIGN(const auto closure, closure_of(kernel));
+  const auto segments = closure_of(kernel);
+  // Of code without segments nothing but the image knows the variables.
+  if (segments.status().code() == Code::not_found && kernel.image->wrapper() == nullptr) return name;
+  MNEME_ASSIGN(const auto closure, segments);
   for (const EmbeddedSegment* segment : closure)
     for (const SegmentGlobal& global : segment->globals)
       if (global.ir_name == name) return std::string(global.name);

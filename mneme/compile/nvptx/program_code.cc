@@ -5,54 +5,10 @@
 
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
+#include "mneme/compile/nvptx/ptx_words.h"
 
 namespace mneme::nvptx {
 namespace {
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '.' ||
-         c == '%';
-}
-
-// Reads the words and marks of PTX, and leaves comments out.
-class PtxWords {
- public:
-  explicit PtxWords(std::string_view text, size_t at = 0) : text_(text), at_(at) {}
-
-  // The next word, or mark of one character; empty at the end.
-  std::string_view next() {
-    skip_blanks();
-    begin_ = at_;
-    if (at_ < text_.size() && text_[at_] == '"') {
-      at_ = std::min(text_.find('"', at_ + 1), text_.size() - 1) + 1;
-    } else if (at_ < text_.size() && !is_word(text_[at_])) {
-      ++at_;
-    } else {
-      while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-    }
-    return text_.substr(begin_, at_ - begin_);
-  }
-  size_t begin() const { return begin_; }  // of the last word
-  size_t end() const { return at_; }
-
- private:
-  void skip_blanks() {
-    while (at_ < text_.size()) {
-      const std::string_view rest = text_.substr(at_);
-      if (rest.starts_with("//"))
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      else if (rest.starts_with("/*"))
-        at_ = std::min(text_.find("*/", at_ + 2), text_.size() - 2) + 2;
-      else if (rest.front() == ' ' || rest.front() == '\t' || rest.front() == '\n' || rest.front() == '\r')
-        ++at_;
-      else
-        return;
-    }
-  }
-
-  std::string_view text_;
-  size_t at_, begin_ = 0;
-};
 
 constexpr unsigned kJitCacheGlobal = 1, kJitCacheAll = 2;  // CUjit_cacheMode
 

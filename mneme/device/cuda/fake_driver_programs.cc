@@ -48,12 +48,24 @@ Handle make_handle() {
   return reinterpret_cast<Handle>(next_handle += 16);
 }
 
+// Of deployed code: the addresses of the program's variables (mneme/abi/deployed_code.h).
+constexpr const char* kVariableTable = "__mneme_variables";
+
+// By how much add_one counts: in code with a table of variables that has been written, by what the first of them holds.
+unsigned increment() {
+  const auto& globals = mneme::cuda::fake_state().globals;
+  const auto table = globals.find(kVariableTable);
+  uint64_t variable = 0;
+  if (table != globals.end()) std::memcpy(&variable, table->second.data(), sizeof variable);
+  return variable == 0 ? 1 : *reinterpret_cast<const unsigned*>(variable);
+}
+
 CUresult run(const std::string& kernel, CUdeviceptr address, unsigned count) {
   if (kernel == "calls_back" && on_launch) on_launch();
   if (kernel != "add_one") return CUDA_SUCCESS;
   if (!mneme::cuda::fake_reaches(address)) return CUDA_ERROR_ILLEGAL_ADDRESS;
   auto* words = reinterpret_cast<unsigned*>(address);
-  for (unsigned i = 0; i < count; ++i) ++words[i];
+  for (unsigned i = 0; i < count; ++i) words[i] += increment();
   return CUDA_SUCCESS;
 }
 
@@ -72,6 +84,8 @@ const bool prepared = [] {
   if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
     state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
   if (const char* size = std::getenv("MNEME_FAKE_MANAGED_VARIABLE")) state.globals["increment"].resize(std::atoi(size));
+  if (const char* variables = std::getenv("MNEME_FAKE_VARIABLE_TABLE"))
+    state.globals[kVariableTable].resize(8 * std::atoi(variables));
   // A replay's way to launch.
   state.kernels["add_one"] = [](const mneme::cuda::FakeLaunch& launch) {
     CUdeviceptr address = 0;

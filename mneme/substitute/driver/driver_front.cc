@@ -28,6 +28,7 @@ namespace mneme::substitute {
   X(cuLibraryLoadData)          \
   X(cuLibraryGetKernel)         \
   X(cuLibraryGetGlobal)         \
+  X(cuLibraryGetManaged)        \
   X(cuKernelGetFunction)        \
   X(cuKernelSetAttribute)       \
   X(cuStreamCreate)             \
@@ -257,9 +258,11 @@ Result<MemoryRange> DriverFront::find_variable(const void*, const RegisteredKern
   }
   CUdeviceptr address = 0;
   size_t size = 0;
-  MNEME_TRY(check("looking up a variable",
-                  is_library ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), image_name.c_str())
-                             : functions_->module_global(&address, &size, static_cast<CUmodule>(image), image_name.c_str())));
+  CUresult code = is_library ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), image_name.c_str())
+                             : functions_->module_global(&address, &size, static_cast<CUmodule>(image), image_name.c_str());
+  if (code == CUDA_ERROR_NOT_FOUND && is_library)
+    code = functions_->cuLibraryGetManaged(&address, &size, static_cast<CUlibrary>(image), image_name.c_str());
+  MNEME_TRY(check("looking up a variable", code));
   return MemoryRange{DevicePtr(address), Bytes(size)};
 }
 

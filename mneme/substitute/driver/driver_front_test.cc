@@ -140,6 +140,25 @@ TEST_F(AtTheDriver, ManagedMemoryIsMemoryAsAnyOther) {
             "managed 500500\nmanaged 500500\nsum 499500\n");
 }
 
+// Of code that no IR is known of: by their names in the image, of a module and of a library, and of managed memory too. The
+// program's hold 0, which the deployed code adds.
+TEST_F(AtTheDriver, VariablesOfMachineCodeAreTheProgramsOwn) {
+  const std::string environment = "MNEME_FAKE_VARIABLE_TABLE=1 MNEME_FAKE_MANAGED_VARIABLE=4",
+                    line = "mneme: tuned: add_one: 1 of 1 launches ran the deployed code\n", none = "sum 499500\n";
+  code_.variables = {"table"};
+  EXPECT_EQ(run("dlsym " + kCubin + " launch", environment), line + none);
+  EXPECT_EQ(run("dlsym " + kCubin + " library launch", environment), line + none);
+  code_.variables = {"increment"};
+  EXPECT_EQ(run("dlsym " + kCubin + " launch", environment), line + none);
+  EXPECT_EQ(run("dlsym " + kCubin + " library launch", environment), line + none);
+  code_.variables = {"nowhere"};
+  for (const char* way : {" launch", " library launch"})
+    EXPECT_EQ(run("dlsym " + kCubin + way, environment),
+              "mneme: warning: tuned: add_one: the program's own code runs from now on: looking up a variable returned 500\n"
+              "mneme: tuned: add_one: 0 of 1 launches ran the deployed code; the others: 1 after a failure\n" +
+                  kSum);
+}
+
 TEST_F(AtTheDriver, AnotherBuildRunsAsItIs) {
   code_.static_hash = digest_of(cubin_);
   const std::string out = run("dlsym " + kCubin + " launch");
