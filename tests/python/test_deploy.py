@@ -49,6 +49,8 @@ def test_bad_input_is_told(swept: Path, tmp_path: Path) -> None:
         mneme.deploy(tmp_path, tmp_path / "app.tuned")
     with pytest.raises(errors.NotFoundError):
         mneme.deploy(swept, tmp_path / "nowhere" / "app.tuned")
+    with pytest.raises(errors.InvalidArgumentError, match=f"writing {tmp_path}: Is a directory: name a file in it"):
+        mneme.deploy(swept, tmp_path)
     with pytest.raises(errors.InvalidArgumentError, match="l2: 'hot' is none of as_it_comes, cold, warm"):
         mneme.deploy(swept, tmp_path / "app.tuned", l2="hot")
     damaged = tmp_path / "damaged.tuned"
