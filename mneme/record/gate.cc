@@ -4,10 +4,7 @@
 
 namespace mneme {
 
-// Both sides write their own word and then read the other's (sequentially consistent), so that one of them sees the other.
-bool Gate::enter(Effect effect) {
-  uses_.fetch_add(1);
-  if (!capturing_) return true;
+bool Gate::enter_captured(Effect effect) {
   if (owner_.load() == std::this_thread::get_id()) {
     uses_.fetch_sub(1);
     return false;
@@ -30,8 +27,7 @@ bool Gate::try_enter() {
   return false;
 }
 
-void Gate::leave() {
-  if (uses_.fetch_sub(1) != 1 || !capturing_) return;
+void Gate::tell() {
   std::lock_guard lock(mutex_);
   changed_.notify_all();
 }

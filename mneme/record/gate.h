@@ -39,7 +39,9 @@ class Gate {
 
   // Begins a use without waiting, to be ended with leave(). False, and no use, when any thread is capturing.
   bool try_enter();
-  void leave();
+  void leave() {
+    if (uses_.fetch_sub(1) == 1 && capturing_) tell();
+  }
 
   // Waits until no other thread captures and no use is going on, and begins a capture. False, and no capture, when that takes
   // longer than the patience.
@@ -64,7 +66,14 @@ class Gate {
   };
 
  private:
-  bool enter(Effect effect);  // true when leave() must follow
+  // Both sides write their own word and then read the other's (sequentially consistent), so that one of them sees the other.
+  // True when leave() must follow.
+  bool enter(Effect effect) {
+    uses_.fetch_add(1);
+    return !capturing_ || enter_captured(effect);
+  }
+  bool enter_captured(Effect effect);
+  void tell();
   bool begin_reading();
   void end_reading();
 

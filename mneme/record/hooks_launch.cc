@@ -7,12 +7,22 @@ namespace {
 
 Dim3 extent(dim3 d) { return {d.x, d.y, d.z}; }
 
-// `original` makes the call that the program made.
-template <mneme_call kSlot, typename Original>
-cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original original) {
-  if (!launch.refusal && stream_is_capturing(table, stream_of_call<kSlot>(stream))) launch.refusal = NotRecorded::stream_capture;
-  launch.function = host_function_of(launch.function);
-  OpenLaunch open(launch, stream_of_call<kSlot>(stream));
+// `describe` says what is launched by `handle`, and `original` makes the call that the program made. What goes into a graph has
+// no shape yet that counts.
+template <mneme_call kSlot, typename Describe, typename Original>
+cudaError_t launch(Table& table, const void* handle, cudaStream_t null_or_stream, Describe describe, Original original) {
+  const cudaStream_t stream = stream_of_call<kSlot>(null_or_stream);
+  const PassedLaunch* const passed = recorder()->find_passed(handle);
+  if (passed && !(passed->shapes && stream_is_capturing(table, stream))) {
+    passed->count([&] { return describe().shape(); });
+    const Gate::Use use(recorder()->gate());
+    return original();
+  }
+  Launch launch = describe();
+  if (!launch.refusal && stream_is_capturing(table, stream)) launch.refusal = NotRecorded::stream_capture;
+  launch.function = host_function_of(handle);
+  launch.handle = handle;
+  OpenLaunch open(launch, stream);
   const cudaError_t code = original();
   open.end(code == cudaSuccess);
   return code;
@@ -21,19 +31,44 @@ cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original or
 template <mneme_call kSlot, bool kCooperative>
 cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                       cudaStream_t stream) {
-  return launch<kSlot>(table, {table, function, extent(grid), extent(block), Bytes(shared), kCooperative, arguments, {}}, stream,
-                       [&] {
-                         return reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot))(function, grid, block,
-                                                                                                   arguments, shared, stream);
-                       });
+  return launch<kSlot>(
+      table, function, stream,
+      [&] { return Launch{table, function, extent(grid), extent(block), Bytes(shared), kCooperative, arguments, {}}; },
+      [&] {
+        return reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot))(function, grid, block, arguments, shared,
+                                                                                  stream);
+      });
 }
 
 template <mneme_call kSlot>
 cudaError_t on_launch_kernel_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                                     cudaStream_t stream) {
-  return launch<kSlot>(table, {table, kernel, extent(grid), extent(block), Bytes(shared), false, arguments, {}}, stream, [&] {
-    return reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot))(kernel, grid, block, arguments, shared, stream);
-  });
+  return launch<kSlot>(
+      table, kernel, stream,
+      [&] { return Launch{table, kernel, extent(grid), extent(block), Bytes(shared), false, arguments, {}}; },
+      [&] {
+        return reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot))(kernel, grid, block, arguments, shared,
+                                                                                    stream);
+      });
+}
+
+Launch extended_launch(Table& table, const cudaLaunchConfig_t& configuration, const void* function, void** arguments) {
+  Launch what{table,
+              function,
+              extent(configuration.gridDim),
+              extent(configuration.blockDim),
+              Bytes(configuration.dynamicSmemBytes),
+              false,
+              arguments,
+              {}};
+  for (unsigned i = 0; i < configuration.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = configuration.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative)
+      what.cooperative = attribute.val.cooperative != 0;
+    else if (!is_harmless(attribute.id))
+      what.refusal = NotRecorded::launch_attribute;
+  }
+  return what;
 }
 
 template <mneme_call kSlot>
@@ -42,22 +77,9 @@ cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configura
     return reinterpret_cast<decltype(&::cudaLaunchKernelExC)>(table.next(kSlot))(configuration, function, arguments);
   };
   if (!configuration) return original();
-  Launch what{table,
-              function,
-              extent(configuration->gridDim),
-              extent(configuration->blockDim),
-              Bytes(configuration->dynamicSmemBytes),
-              false,
-              arguments,
-              {}};
-  for (unsigned i = 0; i < configuration->numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = configuration->attrs[i];
-    if (attribute.id == cudaLaunchAttributeCooperative)
-      what.cooperative = attribute.val.cooperative != 0;
-    else if (!is_harmless(attribute.id))
-      what.refusal = NotRecorded::launch_attribute;
-  }
-  return launch<kSlot>(table, what, configuration->stream, original);
+  return launch<kSlot>(
+      table, function, configuration->stream, [&] { return extended_launch(table, *configuration, function, arguments); },
+      original);
 }
 
 template <mneme_call kSlot>

@@ -287,6 +287,65 @@ TEST_F(HookedLaunches, AKernelOfAnUnloadedImageIsForgotten) {
   EXPECT_EQ(program.count(NotRecorded::no_segment), 1u);
 }
 
+TEST(Hooks, ALaunchThatIsNotRecordedIsCountedAndMadeAndTheVendorIsAskedNothing) {
+  RecordingOptions options;
+  options.exclude = "increment";
+  FakeProgram program(options);
+  int* data = program.allocate<int>(16);
+  const auto stream = reinterpret_cast<cudaStream_t>(8);
+  EXPECT_EQ(program.launch(program.increment, data, 1, stream), cudaSuccess);
+  const int questions = program.vendor().questions;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 1, stream), cudaSuccess);
+  EXPECT_EQ(program.vendor().questions, questions);
+  std::thread([&] { program.launch(program.increment, data, 1, stream); }).join();
+  EXPECT_EQ(program.count(NotRecorded::excluded), 5u);
+  EXPECT_EQ(program.report().launches, 5u);
+  EXPECT_EQ(data[0], 5);
+}
+
+TEST(Hooks, ALaunchThatIsNotRecordedWaitsForACaptureToo) {
+  RecordingOptions options;
+  options.exclude = "increment";
+  FakeProgram program(options);
+  int* data = program.allocate<int>(16);
+  const auto launch = [&] { EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess); };
+  launch();
+  ASSERT_TRUE(recorder()->gate().begin_capture());
+  std::thread([&] { launch(), launch(); }).join();
+  EXPECT_TRUE(recorder()->gate().disturbed()) << "it did not wait";
+  recorder()->gate().end_capture();
+  EXPECT_EQ(program.report().launches, 3u);
+  EXPECT_EQ(data[0], 3);
+}
+
+TEST_F(HookedLaunches, WhatGoesIntoAGraphCountsInNoShapeBeyondTheMaximumEither) {
+  const auto stream = reinterpret_cast<cudaStream_t>(8);
+  const auto launch = [&](int times) {
+    for (int i = 0; i < times; ++i) EXPECT_EQ(program.launch(program.increment, data, 1, stream), cudaSuccess);
+  };
+  launch(7);  // four of which are recorded
+  EXPECT_EQ(program.count(NotRecorded::beyond_max), 3u);
+  program.vendor().capturing = cudaStreamCaptureStatusActive;
+  launch(2);
+  program.vendor().capturing = cudaStreamCaptureStatusNone;
+  launch(1);
+  EXPECT_EQ(program.count(NotRecorded::beyond_max), 6u);
+  recorder()->finish();
+  EXPECT_EQ(program.instances().at(0).shape_launches, (ShapeLaunches{8, std::nullopt}));
+}
+
+TEST_F(HookedLaunches, WhatIsKnownOfAHandleGoesWithItsImage) {
+  static const char kernel[] = "comes and goes again";
+  program.vendor().kernels[kernel] = [](void**) { return cudaSuccess; };
+  void** image = program.add_image({}, {kernel});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(kernel, data, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::no_segment), 3u);
+  program.remove_image(image);
+  program.add_image({program.segment(kernel, {})}, {kernel});  // another library at the same place
+  EXPECT_EQ(program.launch(kernel, data, 1), cudaSuccess);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
 TEST(Hooks, MemoryOfManyDimensionsThatTheVendorGivesIsAsTheVendorSays) {
   FakeProgram program;
   int* data = program.allocate<int>(16);

@@ -10,9 +10,19 @@
 #include "mneme/record/uncanceled.h"
 
 namespace mneme {
+namespace {
+
+uint64_t next_first_decision() {
+  static std::atomic<uint64_t> recorders = 0;
+  return ++recorders << 40;
+}
+
+}  // namespace
+
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
     : options_(std::move(options)),
       environment_(std::move(environment)),
+      first_decision_(next_first_decision()),
       gate_(environment_.patience),
       host_memory_(options_.address_space),
       staging_(StagingMemory::of(options_.staging)),
@@ -426,9 +436,11 @@ void Recorder::renew(Vendor& vendor, int ordinal) {
 }
 
 void Recorder::forget_kernels() {
-  selection_.change();
-  std::unique_lock lock(kernels_mutex_);
-  kernels_.clear();
+  {
+    std::unique_lock lock(kernels_mutex_);
+    kernels_.clear();
+  }
+  selection_.change();  // behind it, so that nothing is kept of what was found before
 }
 
 std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* function, Vendor& vendor) {

@@ -24,6 +24,7 @@
 #include "mneme/record/host_memory.h"
 #include "mneme/record/launch_group.h"
 #include "mneme/record/outside_memory.h"
+#include "mneme/record/passed_launches.h"
 #include "mneme/record/profile.h"
 #include "mneme/record/program_textures.h"
 #include "mneme/record/recordable_kernel.h"
@@ -55,6 +56,7 @@ struct Launch {
   Dim3 cluster = kNoCluster;
   std::map<std::string, std::string> attributes{};  // others of the launch, which change no result
   void* stream = nullptr;
+  const void* handle = nullptr;  // what the program launches by, where it is not `function`
   ProgramShape shape() const { return {grid, block, shared, cooperative, cluster}; }
 };
 
@@ -149,6 +151,9 @@ class Recorder {
   using CapturePtr = std::unique_ptr<Capture, DeleteCapture>;
   CapturePtr begin_launch(Launch& launch);
   void end_launch(CapturePtr capture, bool launched);
+  // What this thread knows of launches by that handle from begin_launch(): each of them is to be counted (PassedLaunch::count())
+  // and made within a Gate::Use, and nothing else is to be done for it. Null: begin_launch() decides.
+  const PassedLaunch* find_passed(const void* handle) const { return PassedLaunches::find(handle, decision()); }
 
   // The same in two steps, for launches of which several are decided on before the first is made. select_launch() counts and
   // decides as begin_launch() does, and captures nothing yet. What it gives is to be handed to begin_launch() right before that
@@ -227,6 +232,9 @@ class Recorder {
   std::optional<NotRecorded> select(const std::shared_ptr<const RecordableKernel>& found, const Launch& launch, uint64_t position,
                                     LaunchGroup* group);
   CapturePtr select_or_count(const Launch& launch, LaunchGroup* group);
+  void keep_passed(const Launch& launch, const RecordableKernel& kernel, NotRecorded reason, uint64_t decision);
+  // How often it was decided anew what becomes of launches; another number in each recorder of a process.
+  uint64_t decision() const { return first_decision_ + selection_.changes(); }
   void count_shapes_of_groups();
   std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
   Status read_memory(Capture& capture, CapturedMemory& found);
@@ -293,6 +301,7 @@ class Recorder {
   const RecordingOptions options_;
   const Environment environment_;
   Selection selection_{options_};
+  const uint64_t first_decision_;
   Registry registry_;
   Gate gate_;
   HostMemory host_memory_;

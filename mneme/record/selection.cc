@@ -86,6 +86,21 @@ bool Selection::lasts(NotRecorded reason, uint64_t position) const {
   }
 }
 
+bool Selection::lasts_for_kernel(NotRecorded reason) const {
+  if (window_) return false;  // each launch has a position
+  switch (reason) {
+    case NotRecorded::no_segment:
+    case NotRecorded::no_code:
+    case NotRecorded::ambiguous_names:
+    case NotRecorded::other_kernel:
+    case NotRecorded::excluded:
+    case NotRecorded::faster_kernel:
+    case NotRecorded::damaged_file: return true;
+    case NotRecorded::beyond_max: return options_.every <= 1;
+    default: return false;
+  }
+}
+
 std::optional<NotRecorded> Selection::leaves_out(KernelCounts& counts, uint64_t position) const {
   if (window_ && !window_->contains(position)) return NotRecorded::outside_window;
   const uint64_t seen = counts.seen.fetch_add(1);

@@ -54,6 +54,8 @@ class Selection {
   // Whether a launch that is passed through for this reason, at this position, will be for the same one whenever it is made
   // again. Nothing but change() ends that.
   bool lasts(NotRecorded reason, uint64_t position) const;
+  // Whether that goes for every launch of the kernel, wherever it lies and whatever else is to be said of it.
+  bool lasts_for_kernel(NotRecorded reason) const;
   // To be called when what was decided on a kernel's launches may be decided otherwise from now on, and how often it was.
   void change() { ++changes_; }
   uint64_t changes() const { return changes_; }

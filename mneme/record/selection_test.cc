@@ -116,6 +116,19 @@ TEST(Selection, SaysWhichReasonsLast) {
   EXPECT_TRUE(Selection(options).lasts(NotRecorded::beyond_max, 7));
 }
 
+TEST(Selection, SaysWhichReasonsLastForAKernel) {
+  RecordingOptions options;
+  EXPECT_TRUE(Selection(options).lasts_for_kernel(NotRecorded::beyond_max));
+  EXPECT_TRUE(Selection(options).lasts_for_kernel(NotRecorded::other_kernel));
+  EXPECT_FALSE(Selection(options).lasts_for_kernel(NotRecorded::launch_attribute)) << "the next launch has none, perhaps";
+  EXPECT_FALSE(Selection(options).lasts_for_kernel(NotRecorded::skipped));
+  options.every = 2;
+  EXPECT_FALSE(Selection(options).lasts_for_kernel(NotRecorded::beyond_max)) << "it is between two the next time";
+  options.every = 1;
+  options.window = "5:";
+  EXPECT_FALSE(Selection(options).lasts_for_kernel(NotRecorded::other_kernel)) << "its launches have positions";
+}
+
 TEST(Selection, LaunchesThatAreCountedTogetherHavePlacesForTheWindow) {
   RecordingOptions options;
   options.window = "5:9";

@@ -26,7 +26,7 @@ using mneme::cuda::kFakeGranularity;
 namespace {
 
 FakeDriverState state;
-std::recursive_mutex mutex;
+mneme::cuda::CountedMutex<std::recursive_mutex> mutex;
 thread_local std::vector<CUcontext>& stack = *new std::vector<CUcontext>;  // there for what a program does when it ends, too
 std::map<uint64_t, uint64_t> reservations, mappings, created, managed;
 std::map<uint64_t, int> shared;  // handle → descriptor

@@ -8,9 +8,11 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -95,6 +97,15 @@ inline constexpr uint64_t kFakeGranularity = 2 << 20;
 
 // For the library's sources: what each function begins with, the state, and the activity record that a launch leaves.
 CUresult fake_enter(const char* function);
+// Nearly every function takes such a lock: how often that was done tells calls of the driver, whoever makes them.
+inline std::atomic<uint64_t> fake_locks = 0;
+template <typename Mutex>
+struct CountedMutex : Mutex {
+  void lock() {
+    ++fake_locks;
+    Mutex::lock();
+  }
+};
 FakeDriverState& fake_state();
 // Whether kernels in the current context reach an address, and whether it lies in mapped memory.
 bool fake_reaches(CUdeviceptr address);

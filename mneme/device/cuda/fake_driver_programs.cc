@@ -6,6 +6,7 @@
 // whether host and device may reach managed memory at once, MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable
 // "increment", MNEME_FAKE_MEMORY how much memory there is. MNEME_FAKE_FAIL is a function, how many good calls of it there are,
 // and what the next one returns: "cuMemMap:2:999". A kernel "calls_back" calls what mneme_fake_on_launch() was given.
+// mneme_fake_locks() tells calls: what it gives grows with each.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -20,7 +21,7 @@
 
 namespace {
 
-std::mutex mutex;
+mneme::cuda::CountedMutex<std::mutex> mutex;
 std::map<const void*, std::string> kernels;  // of libraries: by their handles
 // What a kernel of a library is in a context, by the kernel and the context; and the other way round.
 using InContext = std::pair<CUkernel, std::pair<CUcontext, int>>;
@@ -120,6 +121,7 @@ CUresult fake_parameter_info(const std::string& kernel, size_t index, size_t* of
 extern "C" {
 
 void mneme_fake_on_launch(void (*callback)()) { on_launch = callback; }
+uint64_t mneme_fake_locks() { return mneme::cuda::fake_locks; }
 void mneme_fake_idle() { mneme::cuda::fake_state().idle = true; }
 
 CUresult cuCtxSynchronize() {

@@ -56,7 +56,7 @@ struct Capturing {
   Node* last = nullptr;
 };
 
-std::recursive_mutex mutex;
+mneme::cuda::CountedMutex<std::recursive_mutex> mutex;
 std::map<CUstream, Capturing> capturing;
 std::set<Exec*> execs;
 std::map<CUgraphConditionalHandle, bool> conditions;

@@ -843,6 +843,29 @@ TEST_F(DriverFrontTest, AnnotationsOfVariablesOfARebuiltProgramAreKept) {
                                              std::pair(std::string("late"), table->address + Bytes(8))));
 }
 
+TEST_F(DriverFrontTest, ALaunchThatIsNotRecordedMakesNoOtherCallOfTheDriver) {
+  const std::string steps = "dlsym " + kCubin + " calls";
+  const std::string without = bare(steps);
+  EXPECT_THAT(without, HasSubstr("calls: "));
+  options_.kernels = "nosuch";
+  EXPECT_EQ(recorded(steps), without);
+  EXPECT_EQ(passed(NotRecorded::other_kernel), 6u);
+  options_.kernels.clear();
+  options_.max = 0;
+  EXPECT_EQ(recorded(steps), without);
+  EXPECT_EQ(passed(NotRecorded::beyond_max), 6u);
+  EXPECT_EQ(report().launches, 12u);
+}
+
+TEST_F(DriverFrontTest, LaunchesBeyondTheMaximumCountInTheirShape) {
+  options_.max = 1;
+  recorded("dlsym " + kCubin + " launch launch packed launch");
+  EXPECT_EQ(passed(NotRecorded::beyond_max), 3u);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].instances.at(0).shape_launches, (ShapeLaunches{4, std::nullopt}));
+}
+
 // Whichever call of the recorder's own fails, and whenever: the program does what it does without, and no launch is lost in
 // silence.
 TEST_F(DriverFrontTest, ACallOfTheRecordersOwnThatFailsIsNoFailureOfTheProgram) {

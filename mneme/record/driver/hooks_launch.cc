@@ -6,10 +6,17 @@
 namespace mneme::driver {
 namespace {
 
-// `original` makes the call that the program made. `stream` is what the timing calls take for the stream of the launch.
-template <typename Original>
-CUresult launch(Launch what, CUstream stream, Original original) {
+// `describe` says what is launched by `function`, and `original` makes the call that the program made. `stream` is what the
+// timing calls take for the stream of the launch.
+template <typename Describe, typename Original>
+CUresult launch(const void* function, CUstream stream, Describe describe, Original original) {
   if (front().is_capturing(stream)) return original();
+  if (const PassedLaunch* const passed = recorder()->find_passed(function)) {
+    passed->count([&] { return describe().shape(); });
+    const Gate::Use use(recorder()->gate());
+    return original();
+  }
+  Launch what = describe();
   what.stream = stream;
   OpenLaunch open(what, stream);
   const CUresult code = original();
@@ -20,8 +27,10 @@ CUresult launch(Launch what, CUstream stream, Original original) {
 template <mneme_driver_call kSlot, bool kPerThread>
 CUresult on_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                    unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra) {
-  Launch what = launch_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, parameters, extra);
-  return launch(what, stream_of_call<kPerThread>(stream), [&] {
+  const auto describe = [&] {
+    return launch_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, parameters, extra);
+  };
+  return launch(function, stream_of_call<kPerThread>(stream), describe, [&] {
     return next<kSlot, decltype(&::cuLaunchKernel)>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
                                                     parameters, extra);
   });
@@ -30,9 +39,12 @@ CUresult on_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsign
 template <mneme_driver_call kSlot, bool kPerThread>
 CUresult on_launch_cooperative(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                                unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** parameters) {
-  Launch what = launch_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, parameters, nullptr);
-  what.cooperative = true;
-  return launch(what, stream_of_call<kPerThread>(stream), [&] {
+  const auto describe = [&] {
+    Launch what = launch_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, parameters, nullptr);
+    what.cooperative = true;
+    return what;
+  };
+  return launch(function, stream_of_call<kPerThread>(stream), describe, [&] {
     return next<kSlot, decltype(&::cuLaunchCooperativeKernel)>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                                                                shared, stream, parameters);
   });
@@ -43,10 +55,13 @@ CUresult on_launch_extended(const CUlaunchConfig* configuration, CUfunction func
   auto original = [&] { return next<kSlot, decltype(&::cuLaunchKernelEx)>(configuration, function, parameters, extra); };
   if (!configuration) return original();
   const CUlaunchConfig& c = *configuration;
-  Launch what = launch_of(function, {c.gridDimX, c.gridDimY, c.gridDimZ}, {c.blockDimX, c.blockDimY, c.blockDimZ},
-                          c.sharedMemBytes, parameters, extra);
-  for (unsigned i = 0; i < c.numAttrs; ++i) take_attribute(c.attrs[i], what);
-  return launch(what, stream_of_call<kPerThread>(c.hStream), original);
+  const auto describe = [&] {
+    Launch what = launch_of(function, {c.gridDimX, c.gridDimY, c.gridDimZ}, {c.blockDimX, c.blockDimY, c.blockDimZ},
+                            c.sharedMemBytes, parameters, extra);
+    for (unsigned i = 0; i < c.numAttrs; ++i) take_attribute(c.attrs[i], what);
+    return what;
+  };
+  return launch(function, stream_of_call<kPerThread>(c.hStream), describe, original);
 }
 
 // Launches whose parameters the program has set one by one before, or that go to several devices.

@@ -42,6 +42,7 @@ struct FakeRuntime {
   int pending_on = 0;              // the device that does it
   int device = 0;
   int synchronizations = 0;
+  std::atomic<int> questions = 0;  // which device is current, and whether a stream is captured
   cudaError_t fault = cudaSuccess;
   cudaError_t lost = cudaSuccess;  // what every look at the device gives
   bool out_of_memory = false;
@@ -107,7 +108,7 @@ inline cudaError_t host_get_flags(unsigned* flags, void* pointer) {
   return *flags = 100 + runtime->host_allocations.at(pointer), cudaSuccess;
 }
 inline cudaError_t set_device(int device) { return device_of_thread = device, cudaSuccess; }
-inline cudaError_t get_device(int* device) { return *device = runtime->device, runtime->lost; }
+inline cudaError_t get_device(int* device) { return ++runtime->questions, *device = runtime->device, runtime->lost; }
 inline cudaError_t get_attribute(int* value, cudaDeviceAttr attribute, int) {
   *value = attribute == cudaDevAttrConcurrentManagedAccess && runtime->shares_managed;
   return cudaSuccess;
@@ -122,7 +123,7 @@ inline cudaError_t launch_extended(const cudaLaunchConfig_t*, const void* functi
   return runtime->kernels.at(function)(arguments);
 }
 inline cudaError_t is_capturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  return *status = runtime->capturing, cudaSuccess;
+  return ++runtime->questions, *status = runtime->capturing, cudaSuccess;
 }
 inline cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) {
   if (runtime->begin_of_capture != cudaSuccess) return runtime->begin_of_capture;

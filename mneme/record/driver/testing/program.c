@@ -403,6 +403,21 @@ static void step(const char* what) {
     size_t size = sizeof packed;
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
     CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, NULL, NULL, extra);
+  } else if (strcmp(what, "calls") == 0) { /* of the driver, for each of some launches of which there were such before */
+    size_t (*calls)(void) = (size_t (*)(void))dlsym(library ? library : RTLD_DEFAULT, "mneme_fake_locks");
+    unsigned count = kCount;
+    void* arguments[] = {&memory, &count};
+    CUlaunchConfig how = {.gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 256, .blockDimY = 1, .blockDimZ = 1};
+    CALL(cuStreamCreate, &how.hStream, 0u);
+    for (int again = 0; again < 2; ++again) {
+      const size_t before = calls();
+      launch(memory);
+      const size_t plain = calls();
+      CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, how.hStream, arguments, NULL);
+      const size_t in_stream = calls();
+      CALL(cuLaunchKernelEx, &how, kernel, arguments, NULL);
+      if (again) printf("calls: %zu, %zu, %zu\n", plain - before, in_stream - plain, calls() - in_stream);
+    }
   } else if (strcmp(what, "pairs") == 0 || strcmp(what, "fours") == 0) { /* in clusters of so many blocks */
     unsigned count = kCount;
     void* arguments[] = {&memory, &count};
