@@ -1,12 +1,16 @@
-// PassedLaunches: what a thread keeps of launches that were looked at and not recorded, so that the next ones pass by it alone.
+// PassedLaunches: what is known of launches that were looked at and not recorded, so that the next ones pass by it alone.
 //
 // Most launches of a program are not recorded, for a reason that holds for every launch of their kernel. Such a launch is found
-// by the handle that the program gives, without a lock, counted, and made.
+// by the handle that the program gives, without a lock, counted, and made. Thread-safe.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
 
 #include "mneme/record/shape_counts.h"
 #include "mneme/snapshot/recording_report.h"
@@ -15,10 +19,10 @@ namespace mneme {
 
 struct PassedLaunch {
   const void* handle = nullptr;  // what the program launches the kernel by
-  uint64_t decision = 0;         // what is kept holds as long as the recorder's number of decisions is this one
   RecordingReport* report = nullptr;
   ShapeCounts* shapes = nullptr;  // where launches are counted by their shape; null: they are not
   NotRecorded reason{};
+  friend bool operator==(const PassedLaunch&, const PassedLaunch&) = default;
 
   // Counts a launch. `shape` gives that of the launch, and is called where it counts.
   template <typename Shape>
@@ -31,23 +35,31 @@ struct PassedLaunch {
 
 class PassedLaunches {
  public:
-  // What this thread keeps of the handle; null: nothing that holds.
-  static const PassedLaunch* find(const void* handle, uint64_t decision) {
-    if (!own_) return nullptr;
-    const PassedLaunch& known = own_->of(handle);
-    return known.handle == handle && known.decision == decision ? &known : nullptr;
+  // What is kept of the handle; null: nothing that holds. It stays as long as this does.
+  const PassedLaunch* find(const void* handle, uint64_t decision) const {
+    const Kept* const kept = slots_[slot_of(handle)].load(std::memory_order_acquire);
+    if (!kept || kept->launch.handle != handle || kept->decision.load(std::memory_order_acquire) != decision) return nullptr;
+    return &kept->launch;
   }
-  // Keeps it for this thread, in the place of what was kept there. Where there is no memory it is not kept.
-  static void keep(const PassedLaunch& launch);
+  // Keeps it. It holds as long as the number of decisions (Selection::changes()) is this one, and another handle may take its
+  // place. Not kept where another thread is just keeping something.
+  void keep(const PassedLaunch& launch, uint64_t decision);
 
  private:
   struct Kept {
-    std::array<PassedLaunch, 16> launches;
-    PassedLaunch& of(const void* handle) { return launches[reinterpret_cast<uintptr_t>(handle) / 16 % launches.size()]; }
+    PassedLaunch launch;
+    std::atomic<uint64_t> decision;
   };
-  // A pointer has room in the memory that each thread of a program begins with, also when this library is loaded later, and is
-  // reached without a call.
-  static inline constinit thread_local Kept* own_ [[gnu::tls_model("initial-exec")]] = nullptr;
+  static constexpr size_t kSlots = 256;
+  static size_t slot_of(const void* handle) {
+    const auto address = reinterpret_cast<uintptr_t>(handle);
+    return (address / 16 ^ address / 4096) % kSlots;
+  }
+
+  std::array<std::atomic<const Kept*>, kSlots> slots_{};
+  std::mutex mutex_;
+  std::unordered_map<const void*, std::unique_ptr<Kept>> kept_;  // by handle
+  std::vector<std::unique_ptr<Kept>> replaced_;                  // which other threads may still look at
 };
 
 }  // namespace mneme

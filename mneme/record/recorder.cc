@@ -10,19 +10,9 @@
 #include "mneme/record/uncanceled.h"
 
 namespace mneme {
-namespace {
-
-uint64_t next_first_decision() {
-  static std::atomic<uint64_t> recorders = 0;
-  return ++recorders << 40;
-}
-
-}  // namespace
-
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
     : options_(std::move(options)),
       environment_(std::move(environment)),
-      first_decision_(next_first_decision()),
       gate_(environment_.patience),
       host_memory_(options_.address_space),
       staging_(StagingMemory::of(options_.staging)),

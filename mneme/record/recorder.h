@@ -151,9 +151,9 @@ class Recorder {
   using CapturePtr = std::unique_ptr<Capture, DeleteCapture>;
   CapturePtr begin_launch(Launch& launch);
   void end_launch(CapturePtr capture, bool launched);
-  // What this thread knows of launches by that handle from begin_launch(): each of them is to be counted (PassedLaunch::count())
-  // and made within a Gate::Use, and nothing else is to be done for it. Null: begin_launch() decides.
-  const PassedLaunch* find_passed(const void* handle) const { return PassedLaunches::find(handle, decision()); }
+  // What begin_launch() has found of launches by that handle: each of them is to be counted (PassedLaunch::count()) and made
+  // within a Gate::Use, and nothing else is to be done for it. Null: begin_launch() decides.
+  const PassedLaunch* find_passed(const void* handle) const { return passed_.find(handle, selection_.changes()); }
 
   // The same in two steps, for launches of which several are decided on before the first is made. select_launch() counts and
   // decides as begin_launch() does, and captures nothing yet. What it gives is to be handed to begin_launch() right before that
@@ -233,8 +233,6 @@ class Recorder {
                                     LaunchGroup* group);
   CapturePtr select_or_count(const Launch& launch, LaunchGroup* group);
   void keep_passed(const Launch& launch, const RecordableKernel& kernel, NotRecorded reason, uint64_t decision);
-  // How often it was decided anew what becomes of launches; another number in each recorder of a process.
-  uint64_t decision() const { return first_decision_ + selection_.changes(); }
   void count_shapes_of_groups();
   std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
   Status read_memory(Capture& capture, CapturedMemory& found);
@@ -301,7 +299,7 @@ class Recorder {
   const RecordingOptions options_;
   const Environment environment_;
   Selection selection_{options_};
-  const uint64_t first_decision_;
+  PassedLaunches passed_;
   Registry registry_;
   Gate gate_;
   HostMemory host_memory_;

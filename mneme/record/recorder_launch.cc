@@ -183,7 +183,7 @@ Recorder::CapturePtr Recorder::select_or_count(const Launch& launch, LaunchGroup
   if (environment_.report) ++environment_.report->launches;
   if (group) group->add_launch();
   const bool captured = goes_into_graph(launch) || stream_captures_ > 0;
-  const uint64_t decided = decision();
+  const uint64_t decision = selection_.changes();
   // Before the first look at a kernel, since the device decides which of a program's images counts.
   if (state_ == State::waiting && !captured && (!launch.refusal || profiles_only()))
     if (Status status = open(launch.vendor); !status.ok()) end(status);
@@ -197,7 +197,7 @@ Recorder::CapturePtr Recorder::select_or_count(const Launch& launch, LaunchGroup
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
   if (auto reason = select(kernel, launch, position, group)) {
     if (group && selection_.lasts(*reason, position)) group->settle(*reason);
-    if (!group) keep_passed(launch, *kernel, *reason, decided);
+    if (!group) keep_passed(launch, *kernel, *reason, decision);
     return pass(*reason);
   }
   if (state_ == State::ended)
@@ -230,11 +230,8 @@ void Recorder::keep_passed(const Launch& launch, const RecordableKernel& kernel,
   const bool counts_in_shapes = kernel.status.ok() && !kernel.left_out;
   if (!selection_.lasts_for_kernel(reason) || !environment_.report || log::level() <= log::Level::debug) return;
   if (counts_in_shapes && has_profile_) return;
-  PassedLaunches::keep({.handle = launch.handle ? launch.handle : launch.function,
-                        .decision = decision,
-                        .report = environment_.report,
-                        .shapes = counts_in_shapes ? &kernel.counts->shapes : nullptr,
-                        .reason = reason});
+  const void* const handle = launch.handle ? launch.handle : launch.function;
+  passed_.keep({handle, environment_.report, counts_in_shapes ? &kernel.counts->shapes : nullptr, reason}, decision);
 }
 
 std::shared_ptr<LaunchGroup> Recorder::keep_group(std::shared_ptr<LaunchGroup> group, Vendor& vendor) {
