@@ -24,10 +24,9 @@ namespace {
 // The quantile of Student's distribution for one degree of freedom less than there are rounds.
 constexpr double kStudent = 2.447;
 
-// "580.95.05"; empty where there is no such driver, or the device needs none.
+// "580.95.05"; empty where the system does not tell, or the device needs no driver.
 std::string driver_version(DeviceKind kind) {
-  if (backend_of(kind).hardware == Hardware::host) return "";
-  std::ifstream file("/proc/driver/nvidia/version");
+  std::ifstream file{std::string(backend_of(kind).driver_version_file)};
   for (std::string word; file >> word;)
     if (!word.empty() && word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos)
       return word;

@@ -36,7 +36,18 @@ std::string joined(const T& words) {
 
 uint64_t threads_of(const Dim3& block) { return uint64_t{block.x} * block.y * block.z; }
 
-void add_launch(Ingredients& all, const Configuration& c, const InstanceRecord& instance) {
+// What stands at a kernel whose largest block has so many threads. HIP's second number is of wavefronts, CUDA's of blocks.
+std::string bounds_in_source(const LaunchBounds& bounds, uint64_t threads, bool is_amds) {
+  std::string attribute = fmt::format("__launch_bounds__({}", threads);
+  if (const auto least = is_amds ? bounds.waves_per_eu : bounds.min_blocks) attribute += fmt::format(", {}", *least);
+  attribute += ")";
+  if (!bounds.max_registers) return attribute;
+  if (!is_amds) return fmt::format("__maxnreg__({})", *bounds.max_registers);
+  const std::string registers = fmt::format("__attribute__((amdgpu_num_vgpr({})))", *bounds.max_registers);
+  return bounds.max_threads || bounds.waves_per_eu ? attribute + " " + registers : registers;
+}
+
+void add_launch(Ingredients& all, const Configuration& c, const KernelRecord& kernel, const InstanceRecord& instance) {
   const auto shape = c.launch_shape(instance);
   const Configuration plain;
   const bool changes = c.block != plain.block || c.grid != plain.grid || c.keep_threads || c.shared_memory;
@@ -54,12 +65,9 @@ void add_launch(Ingredients& all, const Configuration& c, const InstanceRecord& 
       without.specialise.bounds = {};
   });
   const LaunchBounds& bounds = c.specialise.bounds;
-  std::string attribute = fmt::format("__launch_bounds__({}", bounds.max_threads.value_or(threads_of(instance.block)));
-  if (shape.ok() && !bounds.max_threads) attribute = fmt::format("__launch_bounds__({}", threads_of(shape->block));
-  if (bounds.min_blocks) attribute += fmt::format(", {}", *bounds.min_blocks);
-  attribute += ")";
-  if (bounds.max_registers) attribute = fmt::format("__maxnreg__({})", *bounds.max_registers);
-  all.add(bounds != LaunchBounds(), "specialise.bounds", attribute + " at the kernel",
+  const uint64_t threads = bounds.max_threads.value_or(threads_of(shape.ok() ? shape->block : instance.block));
+  all.add(bounds != LaunchBounds(), "specialise.bounds",
+          bounds_in_source(bounds, threads, kernel.target == "amdgcn") + " at the kernel",
           [](Configuration& without) { without.specialise.bounds = {}; });
 }
 
@@ -120,6 +128,9 @@ void add_flags(Ingredients& all, const Configuration& c) {
   all.add(g.contraction != plain.codegen.contraction, "codegen.contraction",
           fmt::format("-ffp-contract={}", word_of(kContractions, g.contraction)),
           [&](Configuration& without) { without.codegen.contraction = plain.codegen.contraction; });
+  all.add(g.code_object.has_value(), "codegen.code_object",
+          fmt::format("clang -mcode-object-version={}", g.code_object.value_or(0)),
+          [](Configuration& without) { without.codegen.code_object.reset(); });
   const AssemblerOptions& a = c.assembler;
   all.add(a.level.has_value(), "assembler.level", fmt::format("ptxas -O{}", a.level.value_or(0)),
           [](Configuration& without) { without.assembler.level.reset(); });
@@ -221,7 +232,7 @@ nlohmann::json to_json(const SpeedUp& speed_up) {
 std::vector<Ingredient> ingredients_of(const Configuration& configuration, const KernelRecord& kernel,
                                        const InstanceRecord& instance, const std::vector<std::string>& no_alias) {
   Ingredients all(configuration);
-  add_launch(all, configuration, instance);
+  add_launch(all, configuration, kernel, instance);
   add_facts(all, configuration, kernel, no_alias);
   add_flags(all, configuration);
   return all.take();

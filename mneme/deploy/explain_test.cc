@@ -87,6 +87,28 @@ TEST(IngredientsOf, BlocksAndBoundsAreAsTheyAreWritten) {
   EXPECT_EQ(found[1].without.block.x, 128u);
 }
 
+TEST(IngredientsOf, OfAmdsKernelsBoundsAreAsHipHasThem) {
+  Launched launched;
+  launched.kernel.target = "amdgcn";
+  const auto in_source = [&](const LaunchBounds& bounds) {
+    Configuration configuration;
+    configuration.specialise.bounds = bounds;
+    const std::vector<Ingredient> found = ingredients_of(configuration, launched.kernel, launched.instance, {});
+    return found.size() == 1 ? found[0].in_source : "";
+  };
+  EXPECT_EQ(in_source({.waves_per_eu = 4}), "__launch_bounds__(256, 4) at the kernel");
+  EXPECT_EQ(in_source({.max_threads = 128}), "__launch_bounds__(128) at the kernel");
+  EXPECT_EQ(in_source({.max_registers = 64}), "__attribute__((amdgpu_num_vgpr(64))) at the kernel");
+  EXPECT_EQ(in_source({.max_registers = 64, .waves_per_eu = 2}),
+            "__launch_bounds__(256, 2) __attribute__((amdgpu_num_vgpr(64))) at the kernel");
+  Configuration configuration;
+  configuration.codegen.code_object = 6;
+  const std::vector<Ingredient> found = ingredients_of(configuration, launched.kernel, launched.instance, {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].in_source, "clang -mcode-object-version=6");
+  EXPECT_EQ(found[0].without, Configuration());
+}
+
 TEST(IngredientsOf, EveryArgumentIsEachOfThem) {
   Configuration configuration;
   configuration.specialise.arguments = {"*"};
