@@ -27,4 +27,9 @@ if [ -n "${MNEME_TEST_HIP_RUNTIME:-}" ]; then
     contains out "$text"
   done
   [ "$(grep -c '^PASS  HIP program: replay of .* on cpu$' out)" = 5 ] || fail "replays on the CPU device"
+
+  # The part that deploys ends there where code of the GPU is to run.
+  expect 1 env LD_PRELOAD="$MNEME_TEST_HIP_RUNTIME" MNEME_COMMAND="$(command -v mneme)" package/bin/mneme-check-gpu --device hip --only deploy
+  contains out "PASS  HIP program: mneme record to deploy"
+  [ "$(grep -c '^FAIL  HIP program: sweep of .* to deploy$' out)" = 3 ] || fail "a sweep of each kernel"
 fi
