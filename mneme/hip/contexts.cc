@@ -1,4 +1,5 @@
 // Contexts: there is one, the primary one of the device, which every program has from its beginning.
+#include "mneme/hip/loaded_code.h"
 #include "mneme/hip/rows.h"
 
 namespace mneme::hip {
@@ -42,6 +43,7 @@ hipError_t reset(Table& table, hipDevice_t device) {
   cudaError_t code = MNEME_CUDA(table, cudaGetDevice)(&before);
   if (code == cudaSuccess) code = MNEME_CUDA(table, cudaSetDevice)(device);
   if (code != cudaSuccess) return to_hip(code);
+  if (table.ends_in_runtime()) unload_from_current_device(table);
   code = MNEME_CUDA(table, cudaDeviceReset)();
   (void)MNEME_CUDA(table, cudaSetDevice)(before);
   return to_hip(code);

@@ -1,10 +1,13 @@
 // The device: the one that CUDA's slots have, which says that it is an AMD GPU of the architecture that the program was compiled
 // for.
+#include "mneme/hip/device.h"
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <optional>
 
+#include "mneme/hip/loaded_code.h"
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
 #include "mneme/hip/shared_memory.h"
@@ -257,6 +260,12 @@ cudaError_t end_of_get_attribute(Table& table, int* value, cudaDeviceAttr attrib
   return to_cuda(MNEME_REAL(table, hipDeviceGetAttribute)(value, pair->hip, device));
 }
 
+// What an interposer has loaded is the device's, too.
+hipError_t reset(Table& table) {
+  if (table.ends_in_runtime()) unload_from_current_device(table);
+  return to_hip(MNEME_CUDA(table, cudaDeviceReset)());
+}
+
 // The driver's functions, to which a device is its number.
 hipError_t properties_of(Table& table, hipDevice_t device, hipDeviceProp_t& out) { return get_properties(table, &out, device); }
 
@@ -321,6 +330,23 @@ hipError_t get_version(Table&, int* version) {
   return hipSuccess;
 }
 
+}  // namespace
+
+// Since ROCm 6 the name is a macro for a function of another name, as of the rows below.
+std::string architecture_of(Table& table, int ordinal) {
+#if HIP_VERSION_MAJOR < 6
+  const auto ask = MNEME_REAL(table, hipGetDeviceProperties);
+  hipDeviceProp_t all{};
+#else
+  const auto ask = MNEME_REAL(table, hipGetDevicePropertiesR0600);
+  hipDeviceProp_tR0600 all{};
+#endif
+  if (!ask || ask(&all, ordinal) != hipSuccess) return "";
+  return {all.gcnArchName, ::strnlen(all.gcnArchName, sizeof all.gcnArchName)};
+}
+
+namespace {
+
 // Since ROCm 6 the names are macros for functions of other names, whose structure is another one. No program that was compiled
 // with its headers calls those of before.
 #if HIP_VERSION_MAJOR < 6
@@ -336,7 +362,7 @@ hipError_t get_version(Table&, int* version) {
 using Rows = HookList<
     MNEME_ROW(hipGetDeviceCount, cudaGetDeviceCount), MNEME_ROW(hipGetDevice, cudaGetDevice),
     MNEME_ROW(hipSetDevice, cudaSetDevice), MNEME_ROW(hipDeviceSynchronize, cudaDeviceSynchronize),
-    MNEME_ROW(hipDeviceReset, cudaDeviceReset), MNEME_ROW(hipDeviceGetLimit, cudaDeviceGetLimit),
+    MNEME_OWN_THROUGH(hipDeviceReset, reset, cudaDeviceReset), MNEME_ROW(hipDeviceGetLimit, cudaDeviceGetLimit),
     MNEME_ROW(hipGetDeviceFlags, cudaGetDeviceFlags), MNEME_ROW(hipSetDeviceFlags, cudaSetDeviceFlags),
     MNEME_ROW(hipDeviceGetCacheConfig, cudaDeviceGetCacheConfig), MNEME_ROW(hipDeviceSetCacheConfig, cudaDeviceSetCacheConfig),
     MNEME_ROW(hipDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig),
@@ -352,7 +378,8 @@ using Rows = HookList<
     MNEME_EMULATED(hipDeviceGetP2PAttribute, peer_attribute), MNEME_EMULATED(hipDriverGetVersion, get_version),
     MNEME_EMULATED(hipRuntimeGetVersion, get_version)>;
 
-using Ends = HookList<MNEME_WRITTEN_END(hipDeviceGetAttribute, cudaDeviceGetAttribute, end_of_get_attribute)>;
+using Ends = HookList<MNEME_WRITTEN_END(hipDeviceGetAttribute, cudaDeviceGetAttribute, end_of_get_attribute),
+                      MNEME_END(hipDeviceReset, cudaDeviceReset, hipError_t (*)())>;
 
 }  // namespace
 

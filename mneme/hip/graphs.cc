@@ -14,13 +14,14 @@ cudaGraph_t to_graph(hipGraph_t graph) { return std::bit_cast<cudaGraph_t>(graph
 const cudaGraphNode_t* to_nodes(const hipGraphNode_t* nodes) { return reinterpret_cast<const cudaGraphNode_t*>(nodes); }
 cudaGraphNode_t* to_nodes(hipGraphNode_t* nodes) { return reinterpret_cast<cudaGraphNode_t*>(nodes); }
 
-// Nodes of kernels: their shared memory needs no opt-in, and arguments in a buffer are listed for CUDA, which copies them.
+// Nodes of kernels: their shared memory needs no opt-in, and arguments in a buffer are listed for CUDA, which copies them. The
+// program's own runtime takes the buffer, and tells it again when it is asked for the node.
 template <typename Call>
 hipError_t with_kernel(Table& table, const hipKernelNodeParams* kernel, Call&& call) {
   if (!kernel) return hipErrorInvalidValue;
   cudaKernelNodeParams parameters = to_cuda(*kernel);
   std::vector<void*> arguments;
-  if (!kernel->kernelParams && kernel->extra) {
+  if (!kernel->kernelParams && kernel->extra && !table.ends_in_runtime()) {
     const hipError_t result = list_arguments(table, kernel->func, kernel->extra, arguments);
     if (result != hipSuccess) return result;
     parameters.kernelParams = arguments.data();
@@ -42,6 +43,7 @@ hipError_t set_kernel(Table& table, hipGraphNode_t node, const hipKernelNodePara
 }
 hipError_t set_kernel_of_exec(Table& table, hipGraphExec_t graph, hipGraphNode_t node, const hipKernelNodeParams* kernel) {
   return with_kernel(table, kernel, [&](const cudaKernelNodeParams* parameters) {
+    AsMade::name_subject(MNEME_CALL_cudaGraphExecKernelNodeSetParams, {parameters, nullptr});
     return MNEME_CUDA(table, cudaGraphExecKernelNodeSetParams)(std::bit_cast<cudaGraphExec_t>(graph),
                                                                std::bit_cast<cudaGraphNode_t>(node), parameters);
   });
@@ -125,8 +127,9 @@ using Rows = HookList<
     MNEME_SAME_NAME(GraphEventRecordNodeSetEvent), MNEME_SAME_NAME(GraphExecEventRecordNodeSetEvent),
     MNEME_SAME_NAME(GraphAddEventWaitNode), MNEME_SAME_NAME(GraphEventWaitNodeGetEvent),
     MNEME_SAME_NAME(GraphEventWaitNodeSetEvent), MNEME_SAME_NAME(GraphExecEventWaitNodeSetEvent),
-    MNEME_EMULATED(hipGraphAddKernelNode, add_kernel), MNEME_EMULATED(hipGraphKernelNodeSetParams, set_kernel),
-    MNEME_EMULATED(hipGraphExecKernelNodeSetParams, set_kernel_of_exec),
+    MNEME_CONVERTED_THROUGH(hipGraphAddKernelNode, add_kernel, cudaGraphAddKernelNode),
+    MNEME_CONVERTED_THROUGH(hipGraphKernelNodeSetParams, set_kernel, cudaGraphKernelNodeSetParams),
+    MNEME_CONVERTED_THROUGH(hipGraphExecKernelNodeSetParams, set_kernel_of_exec, cudaGraphExecKernelNodeSetParams),
     MNEME_EMULATED(hipGraphAddDependencies, add_dependencies), MNEME_EMULATED(hipGraphRemoveDependencies, remove_dependencies),
     MNEME_EMULATED(hipGraphGetEdges, get_edges), MNEME_EMULATED(hipGraphNodeGetDependencies, get_dependencies),
     MNEME_EMULATED(hipGraphNodeGetDependentNodes, get_dependents), MNEME_EMULATED(hipGraphInstantiate, instantiate),
@@ -134,7 +137,19 @@ using Rows = HookList<
     MNEME_OWN_THROUGH(hipGraphLaunch, launch, cudaGraphLaunch), MNEME_EMULATED(hipGraphNodeGetType, get_type),
     MNEME_EMULATED(hipGraphExecMemcpyNodeSetParams, set_copy_of_exec)>;
 
-using Ends = HookList<MNEME_END(hipGraphLaunch, cudaGraphLaunch, hipError_t (*)(hipGraphExec_t, hipStream_t))>;
+// HIP 5.2 has no attributes of nodes.
+cudaError_t end_of_get_attribute(Table&, cudaGraphNode_t, cudaLaunchAttributeID, cudaLaunchAttributeValue*) {
+  return cudaErrorNotSupported;
+}
+
+using AddKernel = hipError_t (*)(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, const hipKernelNodeParams*);
+using SetKernel = hipError_t (*)(hipGraphNode_t, const hipKernelNodeParams*);
+using SetKernelOfExec = hipError_t (*)(hipGraphExec_t, hipGraphNode_t, const hipKernelNodeParams*);
+using Ends = HookList<MNEME_END(hipGraphLaunch, cudaGraphLaunch, hipError_t (*)(hipGraphExec_t, hipStream_t)),
+                      MNEME_END(hipGraphAddKernelNode, cudaGraphAddKernelNode, AddKernel),
+                      MNEME_END(hipGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams, SetKernel),
+                      MNEME_END(hipGraphExecKernelNodeSetParams, cudaGraphExecKernelNodeSetParams, SetKernelOfExec),
+                      MNEME_WRITTEN_END(hipGraphAddKernelNode, cudaGraphKernelNodeGetAttribute, end_of_get_attribute)>;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "mneme/base/log.h"
+#include "mneme/hip/loaded_code.h"
 #include "mneme/hip/packed_arguments.h"
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
@@ -37,9 +38,11 @@ hipError_t launch(Table& table, const Launch& what) {
   };
   allow_shared_memory(table, what.function, what.shared);
   cudaError_t code = record(what.start);
-  if (code == cudaSuccess)
+  if (code == cudaSuccess) {
+    AsMade::name_subject(kSlot, {what.function, what.arguments});
     code = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.cuda(kSlot))(what.function, what.grid, what.block,
                                                                               what.arguments, what.shared, what.stream);
+  }
   if (code == cudaSuccess) code = record(what.stop);
   return to_hip(code);
 }
@@ -202,15 +205,47 @@ using Rows = HookList<
     MNEME_OWN_OF(MNEME_CALL_hipHccModuleLaunchKernel,
                  launch_module_threads_old)>;
 
-using LaunchKernel = hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, size_t, hipStream_t);
-using LaunchCooperatively = hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, unsigned, hipStream_t);
-#define MNEME_LAUNCH_END(hip, cuda, slot, type) Inverse<MNEME_CALL_##hip, type, MNEME_CALL_##slot, decltype(&::cuda)>
-using Ends = HookList<MNEME_LAUNCH_END(hipLaunchKernel, cudaLaunchKernel, cudaLaunchKernel, LaunchKernel),
-                      MNEME_LAUNCH_END(hipLaunchKernel_spt, cudaLaunchKernel, cudaLaunchKernel_ptsz, LaunchKernel),
-                      MNEME_LAUNCH_END(hipLaunchCooperativeKernel, cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel,
-                                       LaunchCooperatively),
-                      MNEME_LAUNCH_END(hipLaunchCooperativeKernel_spt, cudaLaunchCooperativeKernel,
-                                       cudaLaunchCooperativeKernel_ptsz, LaunchCooperatively)>;
+// What an interposer launches: kernels of the program, and code that it has loaded.
+enum class Streams { usual, per_thread };  // what null is
+LoadedLaunch loaded_launch(dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, Streams streams) {
+  const auto own = std::bit_cast<hipStream_t>(stream);
+  return {grid, block, shared, !own && streams == Streams::per_thread ? hipStreamPerThread : own, arguments};
+}
+
+template <mneme_hip_call kHip, Streams kStreams>
+cudaError_t end_of_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                          cudaStream_t stream) {
+  if (is_loaded_kernel(function))
+    return launch_loaded(table, function, loaded_launch(grid, block, arguments, shared, stream, kStreams));
+  const auto launch_kernel = table.runtime<hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, size_t, hipStream_t)>(kHip);
+  return to_cuda(launch_kernel(function, std::bit_cast<hip_dim3>(grid), std::bit_cast<hip_dim3>(block), arguments, shared,
+                               std::bit_cast<hipStream_t>(stream)));
+}
+template <mneme_hip_call kHip, Streams kStreams>
+cudaError_t end_of_cooperative_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                                      cudaStream_t stream) {
+  if (is_loaded_kernel(function))
+    return launch_loaded_cooperatively(table, function, loaded_launch(grid, block, arguments, shared, stream, kStreams));
+  const auto launch_kernel = table.runtime<hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, unsigned, hipStream_t)>(kHip);
+  return to_cuda(launch_kernel(function, std::bit_cast<hip_dim3>(grid), std::bit_cast<hip_dim3>(block), arguments,
+                               static_cast<unsigned>(shared), std::bit_cast<hipStream_t>(stream)));
+}
+template <Streams kStreams>
+cudaError_t end_of_launch_by_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+                                    cudaStream_t stream) {
+  return launch_loaded(table, kernel, loaded_launch(grid, block, arguments, shared, stream, kStreams));
+}
+
+#define MNEME_LAUNCH_END(hip, cuda, handler, streams) \
+  WrittenEnd<MNEME_CALL_##hip, MNEME_CALL_##cuda, &handler<MNEME_CALL_##hip, Streams::streams>>
+using Ends =
+    HookList<MNEME_LAUNCH_END(hipLaunchKernel, cudaLaunchKernel, end_of_launch, usual),
+             MNEME_LAUNCH_END(hipLaunchKernel_spt, cudaLaunchKernel_ptsz, end_of_launch, per_thread),
+             MNEME_LAUNCH_END(hipLaunchCooperativeKernel, cudaLaunchCooperativeKernel, end_of_cooperative_launch, usual),
+             MNEME_LAUNCH_END(hipLaunchCooperativeKernel_spt, cudaLaunchCooperativeKernel_ptsz, end_of_cooperative_launch,
+                              per_thread),
+             MNEME_WRITTEN_END(hipModuleLaunchKernel, __cudaLaunchKernel, end_of_launch_by_handle<Streams::usual>),
+             MNEME_WRITTEN_END(hipModuleLaunchKernel, __cudaLaunchKernel_ptsz, end_of_launch_by_handle<Streams::per_thread>)>;
 
 }  // namespace
 

@@ -163,7 +163,7 @@ struct Inverse;
 template <mneme_hip_call kHip, typename... Hip, mneme_call kCuda, typename... Cuda>
 struct Inverse<kHip, hipError_t (*)(Hip...), kCuda, cudaError_t (*)(Cuda...)> {
   static cudaError_t call(Table& table, Cuda... values) {
-    if (cudaError_t code; AsMade::make(kCuda, code)) return code;
+    if (cudaError_t code; AsMade::make(kCuda, code, subject_of(values...))) return code;
     std::tuple<Returned<Cuda, Hip>...> arguments{Returned<Cuda, Hip>{values}...};
     return std::apply(
         [&](auto&... argument) {
@@ -206,7 +206,7 @@ template <mneme_hip_call kHip, mneme_call kCuda, typename R, typename... A, R (*
 struct WrittenEnd<kHip, kCuda, kHandler> {
   static R call(Table& table, A... arguments) {
     if constexpr (std::is_same_v<R, cudaError_t>)
-      if (cudaError_t code; AsMade::make(kCuda, code)) return code;
+      if (cudaError_t code; AsMade::make(kCuda, code, subject_of(arguments...))) return code;
     return kHandler(table, arguments...);
   }
   static void install(uint32_t index) {
@@ -249,6 +249,19 @@ struct NotedAsMade<kHip, kHandler, kCuda> {
   }
 };
 
+// The same for those that do nothing but convert: where no interposer stands before the slot they are the runtime's.
+template <mneme_hip_call kHip, auto kHandler, mneme_call kCuda>
+struct NotedWhereStoodBefore;
+template <mneme_hip_call kHip, typename... A, hipError_t (*kHandler)(Table&, A...), mneme_call kCuda>
+struct NotedWhereStoodBefore<kHip, kHandler, kCuda> {
+  static hipError_t call(Table& table, A... arguments) {
+    if (!table.ends_in_runtime() || table.is_stood_before(kCuda))
+      return NotedAsMade<kHip, kHandler, kCuda>::call(table, arguments...);
+    const auto real = table.runtime<hipError_t (*)(A...)>(kHip);
+    return finish(table, real ? real(arguments...) : hipErrorNotSupported);
+  }
+};
+
 // A function of the device, or of what Mneme has no part in: the program's own runtime answers where the slots end in it.
 template <mneme_hip_call kHip, auto kHandler>
 struct EmulatedHook {
@@ -281,6 +294,8 @@ struct EmulatedHook {
 // One whose call goes through one slot of CUDA's.
 #define MNEME_OWN_THROUGH(hip, handler, cuda) \
   Hook<MNEME_CALL_##hip, &NotedAsMade<MNEME_CALL_##hip, &handler, MNEME_CALL_##cuda>::call>
+#define MNEME_CONVERTED_THROUGH(hip, handler, cuda) \
+  Hook<MNEME_CALL_##hip, &NotedWhereStoodBefore<MNEME_CALL_##hip, &handler, MNEME_CALL_##cuda>::call>
 // One that only stands in for a runtime that is not there.
 #define MNEME_EMULATED(hip, handler) EmulatedHook<MNEME_CALL_##hip, &Noted<&handler>::call>
 #define MNEME_EMULATED_AS_IS(hip, handler) EmulatedHook<MNEME_CALL_##hip, &handler>

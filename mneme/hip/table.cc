@@ -62,6 +62,7 @@ mneme_call_table& Table::attach(mneme_call_table& program, SlotsEnd end) {
   install_contexts(*this);
   install_graphs(*this);
   if (end == SlotsEnd::runtime) {
+    install_loaded_code(*this);
     install_external_memory(*this);
     install_ends(*this);
   }

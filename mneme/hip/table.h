@@ -52,8 +52,6 @@ class Table final {
 
   // Makes CUDA's table, at the first call, and fills the program's. Later calls find it as it is.
   mneme_call_table& attach(mneme_call_table& program, SlotsEnd end);
-  // CUDA's table where an interposer implements it; null where none does, or before attach().
-  mneme_call_table* attached_cuda() { return program_ && !ends_in_runtime() ? &cuda_ : nullptr; }
 
  private:
   mneme_call_table* program_ = nullptr;
@@ -84,6 +82,7 @@ void install_streams(const Table& table);
 void install_device(const Table& table);
 void install_contexts(const Table& table);
 void install_graphs(const Table& table);
+void install_loaded_code(const Table& table);      // where CUDA's slots end in the runtime
 void install_external_memory(const Table& table);  // where CUDA's slots end in the runtime
 // Where CUDA's slots end in the runtime: the ends that are written, and then the rest, which return cudaErrorNotSupported and say
 // so once by name.

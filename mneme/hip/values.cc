@@ -1,5 +1,7 @@
 #include "mneme/hip/values.h"
 
+#include "mneme/hip/loaded_code.h"
+
 namespace mneme::hip {
 
 cudaMemsetParams to_cuda(const hipMemsetParams& from) {
@@ -19,11 +21,11 @@ hipMemsetParams to_hip(const cudaMemsetParams& from) {
           .width = from.width};
 }
 
-// The members have the same names, in another order.
+// The members have the same names, in another order. Loaded code has a handle of its own on each side.
 template <typename To, typename From>
-static To kernel_node(const From& from) {
+static To kernel_node(const From& from, void* function) {
   To to{};
-  to.func = from.func;
+  to.func = function;
   to.gridDim = {from.gridDim.x, from.gridDim.y, from.gridDim.z};
   to.blockDim = {from.blockDim.x, from.blockDim.y, from.blockDim.z};
   to.sharedMemBytes = from.sharedMemBytes;
@@ -31,8 +33,12 @@ static To kernel_node(const From& from) {
   to.extra = from.extra;
   return to;
 }
-cudaKernelNodeParams to_cuda(const hipKernelNodeParams& from) { return kernel_node<cudaKernelNodeParams>(from); }
-hipKernelNodeParams to_hip(const cudaKernelNodeParams& from) { return kernel_node<hipKernelNodeParams>(from); }
+cudaKernelNodeParams to_cuda(const hipKernelNodeParams& from) {
+  return kernel_node<cudaKernelNodeParams>(from, kernel_of_function(from.func));
+}
+hipKernelNodeParams to_hip(const cudaKernelNodeParams& from) {
+  return kernel_node<hipKernelNodeParams>(from, function_of_kernel(from.func));
+}
 
 cudaMemPoolProps to_cuda(const hipMemPoolProps& from) {
   cudaMemPoolProps to{};

@@ -27,11 +27,16 @@ Status accept_table(mneme_call_table& table, const RuntimeCalls& calls) {
 
 namespace {
 
-// The library stands beside the one that this code is in.
-std::string hip_library() {
+// A function of the library, which stands beside the one that this code is in.
+Result<void*> find_in_hip_library(const char* symbol) {
   Dl_info self;
-  const std::string path = ::dladdr(reinterpret_cast<void*>(&hip_library), &self) != 0 && self.dli_fname ? self.dli_fname : "";
-  return path.substr(0, path.find_last_of('/') + 1) + kHipLibrary;
+  const std::string own =
+      ::dladdr(reinterpret_cast<void*>(&find_in_hip_library), &self) != 0 && self.dli_fname ? self.dli_fname : "";
+  const std::string path = own.substr(0, own.find_last_of('/') + 1) + kHipLibrary;
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* function = library ? ::dlsym(library, symbol) : nullptr;
+  if (!function) return error(Code::unavailable, "loading {}: {}", path, ::dlerror());
+  return function;
 }
 
 }  // namespace
@@ -42,14 +47,16 @@ Result<mneme_call_table*> accept_cuda_slots(mneme_call_table& table, CudaSlots s
     return &table;
   }
   MNEME_TRY(accept_table(table, hip_runtime_calls()));
-  const std::string path = hip_library();
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* function = library ? ::dlsym(library, kCudaTableSymbol) : nullptr;
-  if (!function) return error(Code::unavailable, "loading {}: {}", path, ::dlerror());
-  mneme_call_table* const cuda = reinterpret_cast<CudaTableFunction>(function)(&table, static_cast<int>(slots));
-  if (cuda) return cuda;
-  return error(Code::unsupported, "{} calls the HIP runtime, where deployed code is used on the CPU device alone: --device cpu",
-               table.object);
+  MNEME_ASSIGN(void* const function, find_in_hip_library(kCudaTableSymbol));
+  return reinterpret_cast<CudaTableFunction>(function)(&table, static_cast<int>(slots));
+}
+
+Result<std::string> hip_architecture(const mneme_call_table& cuda, int ordinal) {
+  MNEME_ASSIGN(void* const function, find_in_hip_library(kHipArchitectureSymbol));
+  std::string architecture = reinterpret_cast<HipArchitectureFunction>(function)(cuda.index, ordinal);
+  if (architecture.empty())
+    return error(Code::unavailable, "the HIP runtime does not tell the architecture of device {}", ordinal);
+  return architecture;
 }
 
 }  // namespace mneme

@@ -23,9 +23,9 @@ class CodeLoader {
   };
 
   virtual ~CodeLoader() = default;
-  virtual std::string_view device_kind() const = 0;           // "cuda", "cpu"
+  virtual std::string_view device_kind() const = 0;           // "cuda", "hip", "cpu"
   virtual int current_device() = 0;                           // its number; negative: there is none, or the vendor does not tell
-  virtual Result<std::string> architecture(int ordinal) = 0;  // "sm_90", "x86-64-v3"
+  virtual Result<std::string> architecture(int ordinal) = 0;  // "sm_90", "gfx90a:xnack-", "x86-64-v3"
   // Sizes of a kernel's parameters, in their order.
   virtual Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) = 0;
   // The program's variable that the kernel's IR calls `name`, on the current device.

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "mneme/base/amd_target.h"
 #include "mneme/base/log.h"
 #include "mneme/base/shown.h"
 #include "mneme/hooks/kernel_handles.h"
@@ -67,7 +68,7 @@ Status allow(const ProgramShape& shape, const CodeLoader::Loaded& code, int ordi
 }
 
 bool runs_on(const TunedKernel& code, const Result<std::string>& architecture) {
-  return architecture.ok() && *architecture == code.architecture;
+  return architecture.ok() && (*architecture == code.architecture || amd_device_runs(code.architecture, *architecture));
 }
 
 }  // namespace

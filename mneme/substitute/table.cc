@@ -60,10 +60,18 @@ int Table::current_device() {
   return ordinal;
 }
 
+std::string_view Table::device_kind() const {
+  switch (abi().device) {
+    case MNEME_TABLE_CPU: return "cpu";
+    case MNEME_TABLE_HIP: return "hip";
+    default: return "cuda";
+  }
+}
+
 // Since version 12 of the runtime the context of its device is current where it was used; before, only when that is needed next.
 void Table::find_driver_launch() {
   int version = 0;
-  if (abi().device == MNEME_TABLE_CPU || MNEME_NEXT(*this, cudaRuntimeGetVersion)(&version) != cudaSuccess || version < 12000)
+  if (abi().device != MNEME_TABLE_CUDA || MNEME_NEXT(*this, cudaRuntimeGetVersion)(&version) != cudaSuccess || version < 12000)
     return;
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);  // never closed, as the runtime does not
   if (driver) launch_by(reinterpret_cast<DriverLaunch>(::dlsym(driver, "cuLaunchKernel")));
@@ -81,11 +89,25 @@ Result<std::string> Table::architecture(int ordinal) {
   std::lock_guard lock(mutex_);
   std::string& known = architectures_.at(static_cast<size_t>(ordinal));
   if (!known.empty()) return known;
+  MNEME_ASSIGN(known, abi().device == MNEME_TABLE_HIP ? ask_hip(ordinal) : ask_compute_capability(ordinal));
+  return known;
+}
+
+Result<std::string> Table::ask_compute_capability(int ordinal) {
   int major = 0, minor = 0;
   const auto ask = MNEME_NEXT(*this, cudaDeviceGetAttribute);
   MNEME_TRY(quietly("cudaDeviceGetAttribute", [&] { return ask(&major, cudaDevAttrComputeCapabilityMajor, ordinal); }));
   MNEME_TRY(quietly("cudaDeviceGetAttribute", [&] { return ask(&minor, cudaDevAttrComputeCapabilityMinor, ordinal); }));
-  return known = fmt::format("sm_{}{}", major, minor);
+  return fmt::format("sm_{}{}", major, minor);
+}
+
+Result<std::string> Table::ask_hip(int ordinal) {
+  Result<std::string> told = std::string();
+  (void)quietly("hipGetDeviceProperties", [&] {
+    told = hip_architecture(abi(), ordinal);
+    return told.ok() ? cudaSuccess : cudaErrorUnknown;
+  });
+  return told;
 }
 
 Result<std::vector<uint64_t>> Table::parameter_sizes(const void*, const RegisteredKernel& kernel) {
@@ -222,7 +244,7 @@ bool Table::reaches_host_memory() {
 }
 
 Status attach_table(mneme_call_table& program) {
-  MNEME_ASSIGN(mneme_call_table * cuda, accept_cuda_slots(program, CudaSlots::stood_before_implemented));
+  MNEME_ASSIGN(mneme_call_table * cuda, accept_cuda_slots(program, CudaSlots::stood_before));
   mneme_call_table& abi = *cuda;
   Table& table = Table::attached(abi.index);
   table.attach(abi);

@@ -40,7 +40,7 @@ class Table final : public TrialDevice, public CallTable {
   DriverNodeParameters driver_node_parameters();
   void ask_nodes_by(DriverNodeParameters ask) { driver_node_parameters_ = ask; }  // tests
 
-  std::string_view device_kind() const override { return abi().device == MNEME_TABLE_CPU ? "cpu" : "cuda"; }
+  std::string_view device_kind() const override;
   int current_device() override;
   // Whether the vendor shows no other device; false where it does not tell.
   bool has_one_device() { return current_device() == 0 && devices_.load(std::memory_order_relaxed) == 1; }
@@ -68,6 +68,8 @@ class Table final : public TrialDevice, public CallTable {
   template <typename Call>
   Status quietly(const char* what, Call call);
   void find_driver_launch();
+  Result<std::string> ask_compute_capability(int ordinal);
+  Result<std::string> ask_hip(int ordinal);
   Status set_attribute(const Loaded& code, int ordinal, cudaFuncAttribute attribute, int value);
 
   std::atomic<DriverLaunch> driver_launch_ = nullptr;

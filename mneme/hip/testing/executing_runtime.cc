@@ -2,11 +2,12 @@
 // "hip" use it as ROCm's.
 //
 // Its functions jump through a call table of its own, which copies of libmneme_hip.so and libmneme_emulation.so beside it fill.
-// What these have not is here: virtual memory management, and Mneme's own kernels, which are run as host code. It is to be
-// preloaded, with kernel_driver.c. With MNEME_TEST_HIP_NO_VIRTUAL_MEMORY
-// it is as a ROCm before 6. With MNEME_TEST_HIP_CALLS it writes the names of calls that allocate, free, copy or launch to
-// that file, in their order.
+// What these have not is here: virtual memory management, and Mneme's own kernels, which are run as host code. The machine code
+// of this GPU is the CPU device's: a code object without kernels' IR is loaded if it is one of these. It is to be preloaded, with
+// kernel_driver.c. With MNEME_TEST_HIP_NO_VIRTUAL_MEMORY it is as a ROCm before 6. With MNEME_TEST_HIP_CALLS it writes the names
+// of calls that allocate, free, copy or launch to that file, in their order.
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "mneme/abi/hip_calls.inc"
 #include "mneme/device/gpu/own_kernels_host.h"
 #include "mneme/device/hip/hip_types.h"
+#include "mneme/runtime/attach.h"
 #include "mneme/runtime/code_object.h"
 
 using namespace mneme::hip;
@@ -104,6 +106,46 @@ Error set_access(void* pointer, size_t size, const AccessDescription* access, si
   return ::mprotect(pointer, size, access->flags == kAccessNone ? PROT_NONE : protection) == 0 ? 0 : kInvalidValue;
 }
 
+struct Dim3 {
+  unsigned x, y, z;
+};
+
+// Host code, by the emulation's functions for libraries.
+mneme_call_table* cuda_table = nullptr;
+std::set<const void*> host_modules, host_functions;
+
+template <typename... A>
+Error emulate_cuda(mneme_call call, A... arguments) {
+  return reinterpret_cast<Error (*)(A...)>(cuda_table->slots[call])(arguments...);
+}
+bool is_host_code(std::string_view text) {
+  Elf64_Ehdr header;
+  if (text.size() < sizeof header) return false;
+  std::memcpy(&header, text.data(), sizeof header);
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine == EM_X86_64;
+}
+template <typename Handle>
+Error add_host(std::set<const void*>& to, Error error, const Handle* made) {
+  std::lock_guard lock(mutex);
+  if (error == 0) to.insert(*made);
+  return error;
+}
+bool is_host(const std::set<const void*>& handles, const void* handle) {
+  std::lock_guard lock(mutex);
+  return handles.contains(handle);
+}
+Error load_host_code(ModuleHandle* module, const void* image) {
+  const auto load = [&] {
+    return emulate_cuda<void*, const void*, void*, void*, unsigned, void*, void*, unsigned>(
+        MNEME_CALL_cudaLibraryLoadData, module, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  };
+  return add_host(host_modules, load(), module);
+}
+Error launch_host_code(mneme_call how, const void* function, Dim3 grid, Dim3 block, unsigned shared, StreamHandle stream,
+                       void** arguments) {
+  return emulate_cuda<const void*, Dim3, Dim3, void**, size_t, void*>(how, function, grid, block, arguments, shared, stream);
+}
+
 // Mneme's own kernels.
 std::set<ModuleHandle> own_modules;
 std::map<FunctionHandle, std::string> own_functions;
@@ -112,21 +154,28 @@ Error load(ModuleHandle* module, const void* image) {
   const auto bytes = mneme::code_object_at(image);
   const std::string_view text = bytes.ok() ? std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : "";
   if (text.find("mneme_hash_pages") == text.npos && text.find("mneme_elements_") == text.npos)
-    return emulate(MNEME_CALL_hipModuleLoadData, module, image);
+    return is_host_code(text) ? load_host_code(module, image) : emulate(MNEME_CALL_hipModuleLoadData, module, image);
   std::lock_guard lock(mutex);
   own_modules.insert(*module = reinterpret_cast<ModuleHandle>(new char));
   return 0;
 }
 Error unload(ModuleHandle module) {
   std::lock_guard lock(mutex);
+  if (host_modules.erase(module) != 0) return emulate_cuda(MNEME_CALL_cudaLibraryUnload, module);
   return own_modules.erase(module) != 0 ? 0 : emulate(MNEME_CALL_hipModuleUnload, module);
 }
 Error find_function(FunctionHandle* function, ModuleHandle module, const char* name) {
   std::lock_guard lock(mutex);
+  if (host_modules.contains(module))
+    return add_host(host_functions, emulate_cuda(MNEME_CALL_cudaLibraryGetKernel, function, module, name), function);
   if (!own_modules.contains(module)) return emulate(MNEME_CALL_hipModuleGetFunction, function, module, name);
   *function = reinterpret_cast<FunctionHandle>(new char);
   own_functions[*function] = name;
   return 0;
+}
+Error find_global(void** address, size_t* size, ModuleHandle module, const char* name) {
+  if (is_host(host_modules, module)) return emulate_cuda(MNEME_CALL_cudaLibraryGetGlobal, address, size, module, name);
+  return emulate(MNEME_CALL_hipModuleGetGlobal, address, size, module, name);
 }
 Error function_attribute(int* value, int attribute, FunctionHandle function) {
   std::lock_guard lock(mutex);
@@ -141,6 +190,11 @@ Error occupancy(int* blocks, FunctionHandle function, int threads, size_t shared
 Error launch(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
              unsigned block_z, unsigned shared, StreamHandle stream, void** arguments, void** packed) {
   std::unique_lock lock(mutex);
+  if (host_functions.contains(function)) {
+    lock.unlock();
+    return launch_host_code(MNEME_CALL___cudaLaunchKernel, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                            shared, stream, arguments);
+  }
   const auto own = own_functions.find(function);
   if (own == own_functions.end()) {
     lock.unlock();
@@ -194,10 +248,6 @@ void log_calls(const char* name) {
   set(kCall, &Logged<kCall, A...>::call);
 }
 
-struct Dim3 {
-  unsigned x, y, z;
-};
-
 void log_some() {
 #define MNEME_LOG(name, ...) log_calls<MNEME_CALL_##name, ##__VA_ARGS__>(#name)
   MNEME_LOG(hipMalloc, void**, size_t);
@@ -208,6 +258,7 @@ void log_some() {
   MNEME_LOG(hipExtMallocWithFlags, void**, size_t, unsigned);
   MNEME_LOG(hipMemcpy, void*, const void*, size_t, int);
   MNEME_LOG(hipMemsetD32, void*, int, size_t);
+  MNEME_LOG(hipModuleLoadData, void**, const void*);
   MNEME_LOG(hipLaunchKernel, const void*, Dim3, Dim3, void**, size_t, void*);
   MNEME_LOG(hipLaunchCooperativeKernel, const void*, Dim3, Dim3, void**, unsigned, void*);
   MNEME_LOG(hipMemAddressReserve, void**, size_t, size_t, void*, unsigned long long);
@@ -227,6 +278,24 @@ mneme_call_table table{.abi_version = MNEME_ABI_VERSION,
                        .object = "the HIP runtime of tests",
                        .annotate = nullptr};
 
+// Of ROCm 5.5, and in the list of calls where that is of one.
+extern "C" __attribute__((visibility("hidden"))) Error mneme_fake_launch_cooperatively(FunctionHandle function, unsigned grid_x,
+                                                                                       unsigned grid_y, unsigned grid_z,
+                                                                                       unsigned block_x, unsigned block_y,
+                                                                                       unsigned block_z, unsigned shared,
+                                                                                       StreamHandle stream, void** arguments) {
+  if (!is_host(host_functions, function)) return kNotSupported;
+  return launch_host_code(MNEME_CALL_cudaLaunchCooperativeKernel, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                          shared, stream, arguments);
+}
+void set_newer_functions() {
+#define MNEME_SET_COOPERATIVE(name)                                  \
+  if (std::string_view(#name) == "hipModuleLaunchCooperativeKernel") \
+    mneme_fake_slots[MNEME_CALL_##name] = reinterpret_cast<mneme_function>(&mneme_fake_launch_cooperatively);
+  MNEME_HIP_CALLS(MNEME_SET_COOPERATIVE)
+#undef MNEME_SET_COOPERATIVE
+}
+
 // Texts, of which the emulation leaves the program's runtime to tell.
 const char* error_name(Error error) { return error == 0 ? "hipSuccess" : "hipErrorOfTests"; }
 const char* error_text(Error error) { return error == 0 ? "no error" : "an error of the HIP runtime of tests"; }
@@ -242,6 +311,11 @@ __attribute__((constructor)) void start() {
     std::abort();
   }
   std::memcpy(emulated, mneme_fake_slots, sizeof emulated);
+  void* const adapter = ::dlopen((path.substr(0, path.rfind('/') + 1) + mneme::kHipLibrary).c_str(), RTLD_NOW | RTLD_NOLOAD);
+  auto* cuda_table_of = reinterpret_cast<mneme::CudaTableFunction>(adapter ? ::dlsym(adapter, mneme::kCudaTableSymbol) : nullptr);
+  if (!cuda_table_of) std::abort();
+  cuda_table = cuda_table_of(&table, static_cast<int>(mneme::CudaSlots::stood_before));
+  set_newer_functions();
   set(MNEME_CALL_hipCreateChannelDesc, describe_channels);
   set(MNEME_CALL_hipGetErrorName, error_name);
   set(MNEME_CALL_hipGetErrorString, error_text);
@@ -257,6 +331,7 @@ __attribute__((constructor)) void start() {
   set(MNEME_CALL_hipModuleLoadData, load);
   set(MNEME_CALL_hipModuleUnload, unload);
   set(MNEME_CALL_hipModuleGetFunction, find_function);
+  set(MNEME_CALL_hipModuleGetGlobal, find_global);
   set(MNEME_CALL_hipModuleLaunchKernel, launch);
   set(MNEME_CALL_hipFuncGetAttribute, function_attribute);
   set(MNEME_CALL_hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, occupancy);

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+NEWER = ("hipModuleLaunchCooperativeKernel",)  # newer_functions.c
+
 nm, library, output = sys.argv[1:]
 versions: dict[str, list[str]] = {}
 for line in subprocess.run([nm, "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout.splitlines():
@@ -16,3 +18,6 @@ with open(output, "w") as script:
         # The first one hides what is in none.
         hidden = "\n  local: *;" if i == 0 else ""
         script.write(f"{version} {{\n  global: {'; '.join(names)};{hidden}\n}};\n")
+    known = [name for names in versions.values() for name in names]
+    if newer := [name for name in NEWER if versions and name not in known]:
+        script.write(f"mneme_tests {{ global: {'; '.join(newer)}; }};\n")

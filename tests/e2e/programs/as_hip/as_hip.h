@@ -32,10 +32,18 @@
 #define cudaStreamSynchronize hipStreamSynchronize
 #define cudaStream_t hipStream_t
 #define cudaSuccess hipSuccess
+#define cudaGraphAddKernelNode hipGraphAddKernelNode
+#define cudaGraphCreate hipGraphCreate
+#define cudaGraphExecDestroy hipGraphExecDestroy
+#define cudaGraphExecKernelNodeSetParams hipGraphExecKernelNodeSetParams
 #define cudaGraphExec_t hipGraphExec_t
 #define cudaGraphInstantiate(executable, graph, flags) hipGraphInstantiate(executable, graph, nullptr, nullptr, flags)
+#define cudaGraphKernelNodeGetParams hipGraphKernelNodeGetParams
+#define cudaGraphKernelNodeSetParams hipGraphKernelNodeSetParams
 #define cudaGraphLaunch hipGraphLaunch
+#define cudaGraphNode_t hipGraphNode_t
 #define cudaGraph_t hipGraph_t
+#define cudaKernelNodeParams hipKernelNodeParams
 
 // Textures and surfaces.
 #define cudaAddressModeBorder hipAddressModeBorder
@@ -88,6 +96,12 @@
 #define make_cudaPitchedPtr make_hipPitchedPtr
 
 #ifdef __HIP_PLATFORM_AMD__
+#define cudaGraphExecUpdate(executable, graph, updated) \
+  hipGraphExecUpdate(executable, graph, &(updated)->node, &(updated)->result)
+struct cudaGraphExecUpdateResultInfo {
+  hipGraphNode_t node;
+  hipGraphExecUpdateResult result;
+};
 #define cudaStreamPerThread hipStreamPerThread
 // Warps of 32 threads are halves of a wavefront.
 #define __shfl_down_sync(mask, value, by) __shfl_down(value, by, 32)
