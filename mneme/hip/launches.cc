@@ -212,23 +212,15 @@ LoadedLaunch loaded_launch(dim3 grid, dim3 block, void** arguments, size_t share
   return {grid, block, shared, !own && streams == Streams::per_thread ? hipStreamPerThread : own, arguments};
 }
 
-template <mneme_hip_call kHip, Streams kStreams>
+// HIP's function of a slot, which for cooperative launches counts shared memory in another type, and what launches loaded code.
+template <mneme_hip_call kHip, typename SharedBytes, auto kLaunchLoaded, Streams kStreams>
 cudaError_t end_of_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                           cudaStream_t stream) {
   if (is_loaded_kernel(function))
-    return launch_loaded(table, function, loaded_launch(grid, block, arguments, shared, stream, kStreams));
-  const auto launch_kernel = table.runtime<hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, size_t, hipStream_t)>(kHip);
-  return to_cuda(launch_kernel(function, std::bit_cast<hip_dim3>(grid), std::bit_cast<hip_dim3>(block), arguments, shared,
-                               std::bit_cast<hipStream_t>(stream)));
-}
-template <mneme_hip_call kHip, Streams kStreams>
-cudaError_t end_of_cooperative_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                                      cudaStream_t stream) {
-  if (is_loaded_kernel(function))
-    return launch_loaded_cooperatively(table, function, loaded_launch(grid, block, arguments, shared, stream, kStreams));
-  const auto launch_kernel = table.runtime<hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, unsigned, hipStream_t)>(kHip);
-  return to_cuda(launch_kernel(function, std::bit_cast<hip_dim3>(grid), std::bit_cast<hip_dim3>(block), arguments,
-                               static_cast<unsigned>(shared), std::bit_cast<hipStream_t>(stream)));
+    return kLaunchLoaded(table, function, loaded_launch(grid, block, arguments, shared, stream, kStreams));
+  using Launch = hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, SharedBytes, hipStream_t);
+  return to_cuda(table.runtime<Launch>(kHip)(function, std::bit_cast<hip_dim3>(grid), std::bit_cast<hip_dim3>(block), arguments,
+                                             static_cast<SharedBytes>(shared), std::bit_cast<hipStream_t>(stream)));
 }
 template <Streams kStreams>
 cudaError_t end_of_launch_by_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
@@ -236,14 +228,15 @@ cudaError_t end_of_launch_by_handle(Table& table, cudaKernel_t kernel, dim3 grid
   return launch_loaded(table, kernel, loaded_launch(grid, block, arguments, shared, stream, kStreams));
 }
 
-#define MNEME_LAUNCH_END(hip, cuda, handler, streams) \
-  WrittenEnd<MNEME_CALL_##hip, MNEME_CALL_##cuda, &handler<MNEME_CALL_##hip, Streams::streams>>
+#define MNEME_LAUNCH_END(hip, cuda, shared, loaded, streams) \
+  WrittenEnd<MNEME_CALL_##hip, MNEME_CALL_##cuda, &end_of_launch<MNEME_CALL_##hip, shared, &loaded, Streams::streams>>
 using Ends =
-    HookList<MNEME_LAUNCH_END(hipLaunchKernel, cudaLaunchKernel, end_of_launch, usual),
-             MNEME_LAUNCH_END(hipLaunchKernel_spt, cudaLaunchKernel_ptsz, end_of_launch, per_thread),
-             MNEME_LAUNCH_END(hipLaunchCooperativeKernel, cudaLaunchCooperativeKernel, end_of_cooperative_launch, usual),
-             MNEME_LAUNCH_END(hipLaunchCooperativeKernel_spt, cudaLaunchCooperativeKernel_ptsz, end_of_cooperative_launch,
-                              per_thread),
+    HookList<MNEME_LAUNCH_END(hipLaunchKernel, cudaLaunchKernel, size_t, launch_loaded, usual),
+             MNEME_LAUNCH_END(hipLaunchKernel_spt, cudaLaunchKernel_ptsz, size_t, launch_loaded, per_thread),
+             MNEME_LAUNCH_END(hipLaunchCooperativeKernel, cudaLaunchCooperativeKernel, unsigned, launch_loaded_cooperatively,
+                              usual),
+             MNEME_LAUNCH_END(hipLaunchCooperativeKernel_spt, cudaLaunchCooperativeKernel_ptsz, unsigned,
+                              launch_loaded_cooperatively, per_thread),
              MNEME_WRITTEN_END(hipModuleLaunchKernel, __cudaLaunchKernel, end_of_launch_by_handle<Streams::usual>),
              MNEME_WRITTEN_END(hipModuleLaunchKernel, __cudaLaunchKernel_ptsz, end_of_launch_by_handle<Streams::per_thread>)>;
 

@@ -1,37 +1,30 @@
 // HIP programs at the real HIP runtime, without a GPU.
 #include <gtest/gtest.h>
 
-#include <cstdio>
-
 #include "mneme/base/file_system.h"
 #include "mneme/runtime/recordable.h"
+#include "mneme/runtime/testing/run_program.h"
 
 namespace mneme {
 namespace {
 
-std::string run(const std::string& environment, const std::string& program) {
-  const std::string command = environment + " " + program + " 2>&1";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  std::string out;
-  char buffer[256];
-  while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, count);
-  ::pclose(pipe);
-  return out;
-}
+using testing::run_program;
 
 class RecordableHip : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RecordableHip, EveryLaunchGoesThroughTheTableAndFindsItsSegment) {
   const std::string kernel = " of _Z3addPi4Pairi for gfx90a, ";
   const std::string parameters = " blocks, 3 parameters in 28 bytes\n";
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_HIP_INTERPOSER, GetParam()),
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_HIP_INTERPOSER, GetParam()),
             "variable counter of 4 bytes\nmalloc 0\nlaunch" + kernel + "1" + parameters + "launch" + kernel + "2" + parameters +
                 "launch with events" + kernel + "3" + parameters + "cooperative launch" + kernel + "4" + parameters +
                 "cooperative 0\nlaunch of a module, 64 threads\nmodule 7\n");
 }
 
 // The same as where the runtime is called directly: this machine need not have a GPU.
-TEST_P(RecordableHip, ForwardsWhenNothingIsAsked) { EXPECT_EQ(run("", GetParam()), run("", MNEME_TEST_HIP_PLAIN)); }
+TEST_P(RecordableHip, ForwardsWhenNothingIsAsked) {
+  EXPECT_EQ(run_program("", GetParam()), run_program("", MNEME_TEST_HIP_PLAIN));
+}
 
 TEST_P(RecordableHip, IsToldByItsNote) {
   auto file = FileSystem::posix().read(GetParam());
@@ -46,13 +39,13 @@ TEST_P(RecordableHip, IsToldByItsNote) {
 }
 
 TEST_P(RecordableHip, AnInterposerOfCudaLeavesItAlone) {
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, GetParam()),
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, GetParam()),
             std::string(GetParam()) + " does not call the CUDA runtime, which is the one that this interposer stands before\n" +
-                run("", MNEME_TEST_HIP_PLAIN));
+                run_program("", MNEME_TEST_HIP_PLAIN));
 }
 
 TEST(RecordableHipAlone, AnInterposerOfHipLeavesCudaProgramsAlone) {
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_HIP_INTERPOSER, MNEME_TEST_PROGRAM), MNEME_TEST_PROGRAM
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_HIP_INTERPOSER, MNEME_TEST_PROGRAM), MNEME_TEST_PROGRAM
             " does not call the HIP runtime, which is the one that this interposer stands before\nconstructor 0\nmain 0 "
             "0\n");
 }

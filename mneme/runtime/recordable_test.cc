@@ -3,71 +3,64 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "mneme/base/file_system.h"
 #include "mneme/base/testing/temporary_folder.h"
+#include "mneme/runtime/testing/run_program.h"
 
 namespace mneme {
 namespace {
 
-// Runs a command line and returns standard output and error together.
-std::string run(const std::string& environment, const std::string& program, const std::string& arguments = "") {
-  std::string command = environment + " " + program + " " + arguments + " 2>&1";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  std::string out;
-  char buffer[256];
-  while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, count);
-  ::pclose(pipe);
-  return out;
-}
+using testing::run_program;
 
 TEST(Recordable, ForwardsWhenNothingIsAsked) {
-  EXPECT_EQ(run("", MNEME_TEST_PROGRAM), "constructor 0\nmain 0 0\n");
-  EXPECT_EQ(run("MNEME_INTERPOSERS=", MNEME_TEST_PROGRAM), "constructor 0\nmain 0 0\n");
-  EXPECT_EQ(run("", MNEME_TEST_PROGRAM_NO_PIE), "constructor 0\nmain 0 0\n");
-  EXPECT_EQ(run("", MNEME_TEST_PROGRAM, MNEME_TEST_LIBRARY), "constructor 0\nmain 0 0\nlibrary 0\n");
+  EXPECT_EQ(run_program("", MNEME_TEST_PROGRAM), "constructor 0\nmain 0 0\n");
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=", MNEME_TEST_PROGRAM), "constructor 0\nmain 0 0\n");
+  EXPECT_EQ(run_program("", MNEME_TEST_PROGRAM_NO_PIE), "constructor 0\nmain 0 0\n");
+  EXPECT_EQ(run_program("", MNEME_TEST_PROGRAM, MNEME_TEST_LIBRARY), "constructor 0\nmain 0 0\nlibrary 0\n");
 }
 
 TEST(Recordable, InterposerIsThereBeforeRegistration) {
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n");
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM_NO_PIE), "constructor 1100\nmain 1100 0\n");
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n");
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM_NO_PIE),
+            "constructor 1100\nmain 1100 0\n");
 }
 
 TEST(Recordable, DeployedCodeNeedsNoCommand) {
   const TemporaryDirectory folder;
   std::filesystem::create_symlink(MNEME_TEST_INTERPOSER, folder.path() / "libmneme_tuned.so");
   const std::string tuned = "MNEME_TUNED=app.tuned LD_LIBRARY_PATH=" + folder.path().string();
-  EXPECT_EQ(run(tuned, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n");
-  EXPECT_EQ(run(tuned + " MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n")
+  EXPECT_EQ(run_program(tuned, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n");
+  EXPECT_EQ(run_program(tuned + " MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM),
+            "constructor 1100\nmain 1100 0\n")
       << "once: those that are named are all";
-  EXPECT_EQ(run("MNEME_TUNED=", MNEME_TEST_PROGRAM), "constructor 0\nmain 0 0\n");
+  EXPECT_EQ(run_program("MNEME_TUNED=", MNEME_TEST_PROGRAM), "constructor 0\nmain 0 0\n");
 }
 
 TEST(Recordable, EachObjectHasItsOwnTable) {
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM, MNEME_TEST_LIBRARY),
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM, MNEME_TEST_LIBRARY),
             "constructor 1100\nmain 1100 0\nlibrary 2100\n");
 }
 
 TEST(Recordable, AnnotationsReachTheInterposer) {
   for (const char* program : {MNEME_TEST_PROGRAM, MNEME_TEST_PROGRAM_NO_PIE})
-    EXPECT_EQ(run("MNEME_TEST_ANNOTATE=1 MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, program),
+    EXPECT_EQ(run_program("MNEME_TEST_ANNOTATE=1 MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, program),
               "constructor 1100\nannotation 0: 3 elements of 4 within 0.5, error 1, norm 2, nan 1, tag data\nmain 1100 0\n");
 }
 
 TEST(Recordable, AnnotationsDoNothingInAProgramThatIsNotRecordable) {
   for (const char* program : {MNEME_TEST_PLAIN_PROGRAM, MNEME_TEST_PLAIN_PROGRAM_NO_PIE})
-    EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, program), "constructor 0\nmain 0 0\n");
+    EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, program), "constructor 0\nmain 0 0\n");
 }
 
 TEST(Recordable, SaysWhichInterposerIsMissing) {
-  EXPECT_EQ(run("MNEME_INTERPOSERS=/nowhere.so", MNEME_TEST_PROGRAM),
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=/nowhere.so", MNEME_TEST_PROGRAM),
             "mneme: warning: " MNEME_TEST_PROGRAM
             " goes on without the interposer /nowhere.so: /nowhere.so: cannot open shared object file: No such "
             "file or directory\nconstructor 0\nmain 0 0\n");
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_STUB, MNEME_TEST_PROGRAM),
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_STUB, MNEME_TEST_PROGRAM),
             "mneme: warning: " MNEME_TEST_PROGRAM " goes on without the interposer " MNEME_TEST_STUB
             ": it does not export mneme_attach\nconstructor 0\nmain 0 0\n");
 }
@@ -76,9 +69,9 @@ TEST(Recordable, AMissingInterposerKeepsNoOtherFromBeingLoaded) {
   const std::string warning =
       "mneme: warning: " MNEME_TEST_PROGRAM
       " goes on without the interposer /nowhere.so: /nowhere.so: cannot open shared object file: No such file or directory\n";
-  EXPECT_EQ(run("MNEME_INTERPOSERS=/nowhere.so:" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM),
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=/nowhere.so:" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM),
             warning + "constructor 1100\nmain 1100 0\n");
-  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER ":/nowhere.so", MNEME_TEST_PROGRAM),
+  EXPECT_EQ(run_program("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER ":/nowhere.so", MNEME_TEST_PROGRAM),
             warning + "constructor 1100\nmain 1100 0\n");
 }
 

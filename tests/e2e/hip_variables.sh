@@ -32,29 +32,7 @@ for kernel in db/[0-9a-f]*.json; do
 done
 
 # What a program says of its buffers.
-cat >sum.hip <<'SOURCE'
-#include <mneme/annotate.h>
-__device__ float largest[4];
-__global__ void sum(const float* values, int n, float* total) {
-  float share = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) share += values[i];
-  atomicAdd(total, share);
-  atomicAdd(&largest[threadIdx.x % 4], share);
-}
-int main() {
-  const int n = 1 << 14;
-  static float host[n];
-  for (int i = 0; i < n; ++i) host[i] = 1.0f / (1 + i % 97);
-  float *values, *total;
-  if (hipMalloc(&values, sizeof host) || hipMalloc(&total, 64) || hipMemset(total, 0, 64)) return 1;
-  if (hipMemcpy(values, host, sizeof host, hipMemcpyHostToDevice)) return 2;
-  mneme::annotate(total + 0, 1, {MNEME_F32, 1e-4, MNEME_RELATIVE, MNEME_NO_NORM, MNEME_NAN_AS_RECORDED, "total"});
-  mneme::annotate(largest, {MNEME_F32, 1e-4, MNEME_RELATIVE, MNEME_L2});
-  sum<<<32, 128>>>(values, n, total);
-  return hipDeviceSynchronize();
-}
-SOURCE
-compile_hip sum.hip sum
+compile_hip "$CASE_FOLDER/programs/annotated_sum.cu" sum -DANNOTATED
 expect 0 mneme record -rdb sums --device cpu -- ./sum
 expect 0 mneme show --json sums sum
 [ "$(json out '[(a["tag"], a["bytes"], a["tolerance"]) for a in d["instances"][0]["annotations"]]')" = \

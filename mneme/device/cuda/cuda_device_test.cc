@@ -257,16 +257,8 @@ TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
 
 TEST_F(CudaDeviceTest, CopiesOfEverySizeArriveWhole) {
   open();
-  for (size_t size : {size_t{1}, size_t{4096}, size_t{8} << 20, (size_t{8} << 20) + 1, (size_t{70} << 20) + 12345}) {
-    std::vector<std::byte> bytes(size), back(size);
-    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
-    auto memory = device->allocate(Bytes(size));
-    ASSERT_TRUE(memory.ok());
-    ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
-    ASSERT_TRUE(stream->copy_to_host(back, *memory).ok());
-    EXPECT_TRUE(bytes == back) << size;
-    ASSERT_TRUE(device->free(*memory).ok());
-  }
+  for (size_t size : {size_t{1}, size_t{4096}, size_t{8} << 20, (size_t{8} << 20) + 1, (size_t{70} << 20) + 12345})
+    a_copy_arrives_whole(size, 1);
 }
 
 TEST_F(CudaDeviceTest, CopiesArriveWholeHoweverLateTheBusIs) {

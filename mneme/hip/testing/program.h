@@ -19,49 +19,61 @@ namespace mneme::hip {
 #define CUDA_IS(name, ...) \
   Program::get().cuda->slots[MNEME_CALL_##name] = reinterpret_cast<mneme_function>(static_cast<decltype(&::name)>(__VA_ARGS__))
 
-struct Program {
+// The call table of a HIP program with this index, and CUDA's behind it.
+struct ProgramTables {
+  ProgramTables(uint32_t index, SlotsEnd end)
+      : table{.abi_version = MNEME_ABI_VERSION,
+              .call_count = MNEME_HIP_CALL_COUNT,
+              .index = index,
+              .device = MNEME_TABLE_HIP,
+              .slots = slots,
+              .real = real,
+              .find_global = nullptr,
+              .calls_digest = MNEME_HIP_CALLS_DIGEST,
+              .object = "test",
+              .annotate = nullptr} {
+    if (end == SlotsEnd::runtime) refuse_all();
+    cuda = &Table::attached(index).attach(table, end);
+  }
+  const Table& adapter() const { return Table::attached(table.index); }
+
   mneme_function slots[MNEME_HIP_CALL_COUNT] = {};
   mneme_function real[MNEME_HIP_CALL_COUNT] = {};
-  mneme_call_table table{MNEME_ABI_VERSION, MNEME_HIP_CALL_COUNT,   0,      MNEME_TABLE_HIP, slots, real,
-                         nullptr,           MNEME_HIP_CALLS_DIGEST, "test", nullptr};
+  mneme_call_table table;
   mneme_call_table* cuda = nullptr;
 
+ protected:
+  void refuse_all() { std::fill(std::begin(real), std::end(real), reinterpret_cast<mneme_function>(&refuse)); }
+
+ private:
+  static hipError_t refuse() { return hipErrorNotSupported; }
+};
+
+struct Program : ProgramTables {
   static Program& get() {
     static Program* program = new Program;
     return *program;
   }
-  const Table& adapter() const { return Table::attached(0); }
 
  private:
-  Program() { cuda = &Table::attached(0).attach(table, SlotsEnd::filled); }
+  Program() : ProgramTables(0, SlotsEnd::filled) {}
 };
 
 // A program whose calls end in its own runtime, of which each function is there and returns hipErrorNotSupported until a test
 // sets it. Tests stand before CUDA's slots as an interposer does.
-struct RuntimeProgram {
-  mneme_function slots[MNEME_HIP_CALL_COUNT] = {};
-  mneme_function real[MNEME_HIP_CALL_COUNT] = {};
-  mneme_call_table table{MNEME_ABI_VERSION, MNEME_HIP_CALL_COUNT,   1,      MNEME_TABLE_HIP, slots, real,
-                         nullptr,           MNEME_HIP_CALLS_DIGEST, "test", nullptr};
-  mneme_call_table* cuda = nullptr;
-
+struct RuntimeProgram : ProgramTables {
   static RuntimeProgram& get() {
     static RuntimeProgram* program = new RuntimeProgram;
     return *program;
   }
-  const Table& adapter() const { return Table::attached(1); }
   // Forgets what tests have set.
   void reset() {
     std::copy(cuda->real, cuda->real + MNEME_CALL_COUNT, cuda->slots);
-    std::fill(std::begin(real), std::end(real), reinterpret_cast<mneme_function>(&refuse));
+    refuse_all();
   }
 
  private:
-  RuntimeProgram() {
-    std::fill(std::begin(real), std::end(real), reinterpret_cast<mneme_function>(&refuse));
-    cuda = &Table::attached(1).attach(table, SlotsEnd::runtime);
-  }
-  static hipError_t refuse() { return hipErrorNotSupported; }
+  RuntimeProgram() : ProgramTables(1, SlotsEnd::runtime) {}
 };
 // The program's call; an interposer's, of the end of CUDA's slot; a function of the runtime; and an interposer's function, which
 // calls the end.

@@ -12,12 +12,6 @@
 #include "mneme/device/gpu/element_kernels_host.h"
 #include "mneme/ir/module.h"
 
-#define ASSERT_OK(call)                               \
-  do {                                                \
-    const Status status_ = (call);                    \
-    ASSERT_TRUE(status_.ok()) << status_.to_string(); \
-  } while (false)
-
 namespace mneme::cpu::amdgcn {
 namespace {
 

@@ -10,6 +10,12 @@
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
 
+#define ASSERT_OK(call)                               \
+  do {                                                \
+    const Status status_ = (call);                    \
+    ASSERT_TRUE(status_.ok()) << status_.to_string(); \
+  } while (false)
+
 namespace mneme::cpu {
 
 class CpuImageTest : public testing::Test {

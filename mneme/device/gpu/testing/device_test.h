@@ -44,18 +44,21 @@ class DeviceTest : public testing::Test {
     stream = std::move(created).value();
   }
 
+  // Of so many bytes, one of `step` of which tells where it is.
+  void a_copy_arrives_whole(size_t size, size_t step) {
+    std::vector<std::byte> bytes(size), back(size);
+    for (size_t i = 0; i < size; i += step) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
+    auto memory = device->allocate(Bytes(size));
+    ASSERT_TRUE(memory.ok());
+    ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
+    ASSERT_TRUE(stream->copy_to_host(back, *memory).ok());
+    EXPECT_TRUE(bytes == back) << size;
+    ASSERT_TRUE(device->free(*memory).ok());
+  }
+
   void copies_arrive_whole_however_late_the_bus_is() {
     state->late_copies = true;
-    for (size_t size : {size_t{1}, size_t{4096}, (size_t{40} << 20) + 12345}) {
-      std::vector<std::byte> bytes(size), back(size);
-      for (size_t i = 0; i < size; i += 64) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
-      auto memory = device->allocate(Bytes(size));
-      ASSERT_TRUE(memory.ok());
-      ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
-      ASSERT_TRUE(stream->copy_to_host(back, *memory).ok());
-      EXPECT_TRUE(bytes == back) << size;
-      ASSERT_TRUE(device->free(*memory).ok());
-    }
+    for (size_t size : {size_t{1}, size_t{4096}, (size_t{40} << 20) + 12345}) a_copy_arrives_whole(size, 64);
   }
 
   // `module` is one of the device's.

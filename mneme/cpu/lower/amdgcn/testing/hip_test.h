@@ -12,12 +12,6 @@
 #include "mneme/cpu/lower/testing/cpu_image_test.h"
 #include "mneme/ir/module.h"
 
-#define ASSERT_OK(call)                               \
-  do {                                                \
-    const Status status_ = (call);                    \
-    ASSERT_TRUE(status_.ok()) << status_.to_string(); \
-  } while (false)
-
 namespace mneme::cpu::amdgcn {
 
 struct HipTarget {
