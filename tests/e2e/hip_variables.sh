@@ -40,29 +40,9 @@ expect 0 mneme show --json sums sum
 expect 0 mneme replay sums sum --device cpu --iterations 1 --block-dim-x 64 --grid-dim-x 3
 
 # Device code in another file, by hand.
-cat >device.hip <<'SOURCE'
-#include <hip/hip_runtime.h>
-__device__ int offset = 5;
-__device__ int twice(int x) { return 2 * x + offset; }
-SOURCE
-cat >main.hip <<'SOURCE'
-#include <hip/hip_runtime.h>
-
-#include <cstdio>
-extern __device__ int offset;
-__device__ int twice(int x);
-__global__ void fill(int* out) { out[threadIdx.x] = twice(threadIdx.x) + offset; }
-int main() {
-  int *device, host[64];
-  if (hipMalloc(&device, sizeof host) != hipSuccess) return 2;
-  fill<<<1, 64>>>(device);
-  if (hipMemcpy(host, device, sizeof host, hipMemcpyDeviceToHost) != hipSuccess) return 3;
-  for (int i = 0; i < 64; ++i) if (host[i] != 2 * i + 10) return 4;
-  std::puts("rdc: PASS");
-}
-SOURCE
 for source in main device; do
-  $(mneme config cxx) -O1 $(mneme config --hip cxxflags --rdc) -c "$source.hip" -o "$source.o"
+  $(mneme config cxx) -O1 $(mneme config --hip cxxflags --rdc) -I"$CASE_FOLDER/programs/as_hip" -include as_hip.h -x hip -c \
+    "$CASE_FOLDER/programs/two_files/$source.cu" -o "$source.o"
 done
 $(mneme config cxx) main.o device.o -o by_hand $(mneme config --hip ldflags --rdc)
 expect 0 mneme record -rdb relocatable --device cpu -- ./by_hand

@@ -1,22 +1,5 @@
 # Device code in another file: by CMake and by hand; and what is said when --offload-link is missing.
-cat >device.cu <<'SOURCE'
-__device__ int offset = 5;
-__device__ int twice(int x) { return 2 * x + offset; }
-SOURCE
-cat >main.cu <<'SOURCE'
-#include <cstdio>
-extern __device__ int offset;
-__device__ int twice(int x);
-__global__ void fill(int* out) { out[threadIdx.x] = twice(threadIdx.x) + offset; }
-int main() {
-  int *device, host[64];
-  if (cudaMalloc(&device, sizeof host) != cudaSuccess) return 2;
-  fill<<<1, 64>>>(device);
-  if (cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost) != cudaSuccess) return 3;
-  for (int i = 0; i < 64; ++i) if (host[i] != 2 * i + 10) return 4;
-  std::puts("rdc: PASS");
-}
-SOURCE
+cp "$CASE_FOLDER"/programs/two_files/*.cu .
 cat >CMakeLists.txt <<'PROJECT'
 cmake_minimum_required(VERSION 3.25)
 project(rdc LANGUAGES CXX)

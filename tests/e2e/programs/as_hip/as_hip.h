@@ -3,8 +3,10 @@
 #pragma once
 
 #include <hip/hip_runtime.h>
-// Behind it, since it needs it.
+// Behind it, since it needs it. Of relocatable code each file would define some of its functions.
+#if !defined(__CLANG_RDC__) || !defined(__HIP_PLATFORM_AMD__)
 #include <hip/hip_cooperative_groups.h>
+#endif
 
 #define cudaError_t hipError_t
 #define cudaFree hipFree
