@@ -1,4 +1,8 @@
 // Arrays, and copies that one of them takes part in or that the driver's structures describe.
+#include <map>
+#include <mutex>
+#include <optional>
+
 #include "mneme/hip/rows.h"
 
 namespace mneme::hip {
@@ -27,23 +31,108 @@ bool to_channels(hipArray_Format format, unsigned count, cudaChannelFormatDesc& 
   return true;
 }
 
-hipError_t create(Table& table, hipArray** array, const HIP_ARRAY_DESCRIPTOR* what) {
-  cudaChannelFormatDesc channels{};
-  if (!array || !what || !to_channels(what->Format, what->NumChannels, channels)) return hipErrorInvalidValue;
-  return to_hip(
-      MNEME_CUDA(table, cudaMallocArray)(reinterpret_cast<cudaArray_t*>(array), &channels, what->Width, what->Height, 0));
-}
-hipError_t create_3d(Table& table, hipArray** array, const HIP_ARRAY3D_DESCRIPTOR* what) {
-  cudaChannelFormatDesc channels{};
-  if (!array || !what || !to_channels(what->Format, what->NumChannels, channels)) return hipErrorInvalidValue;
-  return to_hip(MNEME_CUDA(table, cudaMalloc3DArray)(reinterpret_cast<cudaArray_t*>(array), &channels,
-                                                     {what->Width, what->Height, what->Depth}, what->Flags));
-}
 hipError_t create_mipmapped(Table& table, hipMipmappedArray_t* array, HIP_ARRAY3D_DESCRIPTOR* what, unsigned levels) {
   cudaChannelFormatDesc channels{};
   if (!array || !what || !to_channels(what->Format, what->NumChannels, channels)) return hipErrorInvalidValue;
   return to_hip(MNEME_CUDA(table, cudaMallocMipmappedArray)(reinterpret_cast<cudaMipmappedArray_t*>(array), &channels,
                                                             {what->Width, what->Height, what->Depth}, levels, what->Flags));
+}
+
+// --- what an array is, which interposers ask and HIP's runtime does not tell before ROCm 6 ------------------------------------
+
+struct ArrayShape {
+  cudaChannelFormatDesc channels{};
+  cudaExtent extent{};
+  unsigned flags = 0;
+};
+
+// Those that the program has made at its own runtime. Thread-safe.
+class ArrayShapes {
+ public:
+  static ArrayShapes& get() {
+    static auto* shapes = new ArrayShapes;
+    return *shapes;
+  }
+  void add(const void* array, const ArrayShape& shape) {
+    std::lock_guard lock(mutex_);
+    shapes_[array] = shape;
+  }
+  void remove(const void* array) {
+    std::lock_guard lock(mutex_);
+    shapes_.erase(array);
+  }
+  std::optional<ArrayShape> find(const void* array) const {
+    std::lock_guard lock(mutex_);
+    const auto found = shapes_.find(array);
+    return found == shapes_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<const void*, ArrayShape> shapes_;
+};
+
+ArrayShape shape_of(const hipChannelFormatDesc* channels, size_t width, size_t height, unsigned flags) {
+  return {std::bit_cast<cudaChannelFormatDesc>(*channels), {width, height, 0}, flags};
+}
+ArrayShape shape_of(const hipChannelFormatDesc* channels, hipExtent extent, unsigned flags) {
+  return {std::bit_cast<cudaChannelFormatDesc>(*channels), std::bit_cast<cudaExtent>(extent), flags};
+}
+ArrayShape shape_of(const HIP_ARRAY_DESCRIPTOR* what) {
+  ArrayShape shape{.channels = {}, .extent = {what->Width, what->Height, 0}};
+  to_channels(what->Format, what->NumChannels, shape.channels);
+  return shape;
+}
+ArrayShape shape_of(const HIP_ARRAY3D_DESCRIPTOR* what) {
+  ArrayShape shape{.channels = {}, .extent = {what->Width, what->Height, what->Depth}, .flags = what->Flags};
+  to_channels(what->Format, what->NumChannels, shape.channels);
+  return shape;
+}
+
+// A function that makes an array.
+template <auto kHandler>
+struct Shaped;
+template <typename Handle, typename... A, hipError_t (*kHandler)(Table&, Handle*, A...)>
+struct Shaped<kHandler> {
+  static hipError_t call(Table& table, Handle* out, A... arguments) {
+    const hipError_t code = kHandler(table, out, arguments...);
+    if (code == hipSuccess && table.ends_in_runtime()) ArrayShapes::get().add(*out, shape_of(arguments...));
+    return code;
+  }
+};
+// A function that frees one.
+template <auto kHandler>
+struct Unshaped;
+template <typename Handle, hipError_t (*kHandler)(Table&, Handle)>
+struct Unshaped<kHandler> {
+  static hipError_t call(Table& table, Handle array) {
+    ArrayShapes::get().remove(array);
+    return kHandler(table, array);
+  }
+};
+
+cudaError_t end_of_get_info(Table&, cudaChannelFormatDesc* channels, cudaExtent* extent, unsigned* flags, cudaArray_t array) {
+  const auto shape = ArrayShapes::get().find(array);
+  if (!shape) return cudaErrorInvalidResourceHandle;
+  if (channels) *channels = shape->channels;
+  if (extent) *extent = shape->extent;
+  if (flags) *flags = shape->flags;
+  return cudaSuccess;
+}
+
+hipError_t create(Table& table, hipArray** array, const HIP_ARRAY_DESCRIPTOR* what) {
+  if (table.ends_in_runtime()) return MNEME_REAL(table, hipArrayCreate)(array, what);
+  ArrayShape shape{};
+  if (!array || !what || !to_channels(what->Format, what->NumChannels, shape.channels)) return hipErrorInvalidValue;
+  return to_hip(
+      MNEME_CUDA(table, cudaMallocArray)(reinterpret_cast<cudaArray_t*>(array), &shape.channels, what->Width, what->Height, 0));
+}
+hipError_t create_3d(Table& table, hipArray** array, const HIP_ARRAY3D_DESCRIPTOR* what) {
+  if (table.ends_in_runtime()) return MNEME_REAL(table, hipArray3DCreate)(array, what);
+  ArrayShape shape{};
+  if (!array || !what || !to_channels(what->Format, what->NumChannels, shape.channels)) return hipErrorInvalidValue;
+  return to_hip(MNEME_CUDA(table, cudaMalloc3DArray)(reinterpret_cast<cudaArray_t*>(array), &shape.channels,
+                                                     {what->Width, what->Height, what->Depth}, what->Flags));
 }
 
 // One end of a copy that the driver's structures describe.
@@ -142,9 +231,14 @@ hipError_t copy_from_host(Table& table, hipArray* to, size_t offset, const void*
       MNEME_CUDA(table, cudaMemcpyToArray)(std::bit_cast<cudaArray_t>(to), offset, 0, from, bytes, cudaMemcpyHostToDevice));
 }
 
+#define MNEME_PAIR(hip, cuda) MNEME_CALL_##hip, decltype(&::hip), MNEME_CALL_##cuda, decltype(&::cuda)
+#define MNEME_SHAPED_ROW(hip, cuda) \
+  RowHook<MNEME_CALL_##hip, &Shaped<&Row<MNEME_PAIR(hip, cuda)>::call>::call, Inverse<MNEME_PAIR(hip, cuda)>>
+#define MNEME_UNSHAPED_ROW(hip, cuda) \
+  RowHook<MNEME_CALL_##hip, &Unshaped<&Row<MNEME_PAIR(hip, cuda)>::call>::call, Inverse<MNEME_PAIR(hip, cuda)>>
 using Rows = HookList<
-    MNEME_ROW(hipMallocArray, cudaMallocArray), MNEME_ROW(hipMalloc3DArray, cudaMalloc3DArray),
-    MNEME_ROW(hipFreeArray, cudaFreeArray), MNEME_ROW(hipArrayDestroy, cudaFreeArray),
+    MNEME_SHAPED_ROW(hipMallocArray, cudaMallocArray), MNEME_SHAPED_ROW(hipMalloc3DArray, cudaMalloc3DArray),
+    MNEME_UNSHAPED_ROW(hipFreeArray, cudaFreeArray), MNEME_UNSHAPED_ROW(hipArrayDestroy, cudaFreeArray),
     MNEME_ROW(hipMallocMipmappedArray, cudaMallocMipmappedArray), MNEME_ROW(hipFreeMipmappedArray, cudaFreeMipmappedArray),
     MNEME_ROW(hipMipmappedArrayDestroy, cudaFreeMipmappedArray), MNEME_ROW(hipGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel),
     MNEME_ROW(hipMipmappedArrayGetLevel, cudaGetMipmappedArrayLevel), MNEME_ROW(hipGetChannelDesc, cudaGetChannelDesc),
@@ -152,8 +246,8 @@ using Rows = HookList<
     MNEME_ROW(hipMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync), MNEME_ROW(hipMemcpy2DFromArray, cudaMemcpy2DFromArray),
     MNEME_ROW_SPT(hipMemcpy2DFromArray, cudaMemcpy2DFromArray, ptds),
     MNEME_ROW(hipMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync), MNEME_ROW(hipMemcpyToArray, cudaMemcpyToArray),
-    MNEME_ROW(hipMemcpyFromArray, cudaMemcpyFromArray), MNEME_EMULATED(hipArrayCreate, create),
-    MNEME_EMULATED(hipArray3DCreate, create_3d),
+    MNEME_ROW(hipMemcpyFromArray, cudaMemcpyFromArray), MNEME_OWN(hipArrayCreate, Shaped<&create>::call),
+    MNEME_OWN(hipArray3DCreate, Shaped<&create_3d>::call),
     MNEME_OWN_THROUGH(hipMipmappedArrayCreate, create_mipmapped, cudaMallocMipmappedArray),
     MNEME_OWN_THROUGH(hipMemcpyAtoH, copy_to_host, cudaMemcpyFromArray),
     MNEME_OWN_THROUGH(hipMemcpyHtoA, copy_from_host, cudaMemcpyToArray),
@@ -163,8 +257,10 @@ using Rows = HookList<
     MNEME_OWN_THROUGH(hipDrvMemcpy3D, copy_described<HIP_MEMCPY3D>, cudaMemcpy3D),
     MNEME_OWN_THROUGH(hipDrvMemcpy3DAsync, copy_described_async<HIP_MEMCPY3D>, cudaMemcpy3DAsync)>;
 
+using Ends = HookList<MNEME_WRITTEN_END(hipMallocArray, cudaArrayGetInfo, end_of_get_info)>;
+
 }  // namespace
 
-void install_arrays(const Table& table) { install_both_ways<Rows>(table); }
+void install_arrays(const Table& table) { install_both_ways<Rows, Ends>(table); }
 
 }  // namespace mneme::hip

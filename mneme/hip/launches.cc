@@ -187,23 +187,21 @@ hipError_t launch_by_pointer(Table& table, const void* function) {
 }
 
 #define MNEME_OWN_OF(slot, handler) Hook<slot, &Noted<&handler>::call>
-using Rows = HookList<
-    MNEME_OWN_THROUGH(hipLaunchKernel, launch_kernel<MNEME_CALL_cudaLaunchKernel>, cudaLaunchKernel),
-    MNEME_OWN_THROUGH(hipLaunchKernel_spt, launch_kernel<MNEME_CALL_cudaLaunchKernel_ptsz>, cudaLaunchKernel_ptsz),
-    MNEME_OWN_THROUGH(hipLaunchCooperativeKernel, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel>,
-                      cudaLaunchCooperativeKernel),
-    MNEME_OWN_THROUGH(hipLaunchCooperativeKernel_spt, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz>,
-                      cudaLaunchCooperativeKernel_ptsz),
-    MNEME_OWN(hipLaunchCooperativeKernelMultiDevice, launch_on_devices<MNEME_CALL_cudaLaunchCooperativeKernel>),
-    MNEME_OWN(hipExtLaunchMultiKernelMultiDevice, launch_on_devices<MNEME_CALL_cudaLaunchKernel>),
-    MNEME_OWN(hipExtLaunchKernel, launch_with_events), MNEME_EMULATED(__hipPushCallConfiguration, push_configuration),
-    MNEME_EMULATED(__hipPopCallConfiguration, pop_configuration), MNEME_OWN(hipModuleLaunchKernel, launch_module_kernel),
-    MNEME_OWN(hipConfigureCall, configure_call), MNEME_OWN(hipSetupArgument, set_up_argument),
-    MNEME_OWN(hipLaunchByPtr, launch_by_pointer),
-    MNEME_OWN_OF(MNEME_CALL_hipExtModuleLaunchKernel,
-                 launch_module_threads),
-    MNEME_OWN_OF(MNEME_CALL_hipHccModuleLaunchKernel,
-                 launch_module_threads_old)>;
+using Rows =
+    HookList<MNEME_OWN_THROUGH(hipLaunchKernel, launch_kernel<MNEME_CALL_cudaLaunchKernel>, cudaLaunchKernel),
+             MNEME_OWN_THROUGH(hipLaunchKernel_spt, launch_kernel<MNEME_CALL_cudaLaunchKernel_ptsz>, cudaLaunchKernel_ptsz),
+             MNEME_OWN_THROUGH(hipLaunchCooperativeKernel, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel>,
+                               cudaLaunchCooperativeKernel),
+             MNEME_OWN_THROUGH(hipLaunchCooperativeKernel_spt, launch_cooperatively<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz>,
+                               cudaLaunchCooperativeKernel_ptsz),
+             MNEME_OWN(hipLaunchCooperativeKernelMultiDevice, launch_on_devices<MNEME_CALL_cudaLaunchCooperativeKernel>),
+             MNEME_OWN(hipExtLaunchMultiKernelMultiDevice, launch_on_devices<MNEME_CALL_cudaLaunchKernel>),
+             MNEME_OWN(hipExtLaunchKernel, launch_with_events), MNEME_EMULATED(__hipPushCallConfiguration, push_configuration),
+             MNEME_EMULATED(__hipPopCallConfiguration, pop_configuration), MNEME_OWN(hipModuleLaunchKernel, launch_module_kernel),
+             MNEME_OWN(hipConfigureCall, configure_call), MNEME_OWN(hipSetupArgument, set_up_argument),
+             MNEME_OWN(hipLaunchByPtr, launch_by_pointer),
+             MNEME_OWN_OF(MNEME_CALL_hipExtModuleLaunchKernel, launch_module_threads),
+             MNEME_OWN_OF(MNEME_CALL_hipHccModuleLaunchKernel, launch_module_threads_old)>;
 
 // What an interposer launches: kernels of the program, and code that it has loaded.
 enum class Streams { usual, per_thread };  // what null is

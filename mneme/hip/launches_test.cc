@@ -62,9 +62,7 @@ class Launches : public ::testing::Test {
 
 using ExtendedLaunch = hipError_t (*)(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, size_t,
                                       hipStream_t, void**, void**, hipEvent_t, hipEvent_t, uint32_t);
-ExtendedLaunch extended() {
-  return HIP_AS(hipExtModuleLaunchKernel, ExtendedLaunch);
-}
+ExtendedLaunch extended() { return HIP_AS(hipExtModuleLaunchKernel, ExtendedLaunch); }
 
 TEST_F(Launches, EachFamilyIsOneLaunch) {
   const auto stream = reinterpret_cast<hipStream_t>(9);

@@ -36,6 +36,29 @@ TEST_F(Rows, ArgumentsArriveAndResultsComeBack) {
   EXPECT_EQ(HIP(hipMalloc)(&pointer, 64), hipErrorOutOfMemory);
 }
 
+// C++ functions before ROCm 6.
+TEST_F(Rows, SurfacesAreMadeOfWhatTexturesAreMadeOf) {
+  static cudaResourceDesc got;
+  static cudaSurfaceObject_t gone;
+  CUDA_IS(cudaCreateSurfaceObject, [](cudaSurfaceObject_t* out, const cudaResourceDesc* resource) {
+    got = *resource;
+    *out = 0x123;
+    return cudaSuccess;
+  });
+  CUDA_IS(cudaDestroySurfaceObject, [](cudaSurfaceObject_t object) { return gone = object, cudaSuccess; });
+  int array = 0;
+  hipResourceDesc resource{};
+  resource.resType = hipResourceTypeArray;
+  resource.res.array.array = reinterpret_cast<hipArray*>(&array);
+  hipSurfaceObject_t object = nullptr;
+  EXPECT_EQ(HIP(hipCreateSurfaceObject)(&object, &resource), hipSuccess);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(object), 0x123u);
+  EXPECT_EQ(got.resType, cudaResourceTypeArray);
+  EXPECT_EQ(got.res.array.array, reinterpret_cast<cudaArray_t>(&array));
+  EXPECT_EQ(HIP(hipDestroySurfaceObject)(object), hipSuccess);
+  EXPECT_EQ(gone, 0x123u);
+}
+
 TEST_F(Rows, TheLastErrorIsThatOfTheProgramsCalls) {
   CUDA_IS(cudaSetDevice, [](int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; });
   EXPECT_EQ(HIP(hipSetDevice)(3), hipErrorInvalidDevice);

@@ -4,13 +4,12 @@
 namespace mneme::hip {
 namespace {
 
-using Rows = HookList<MNEME_ROW(hipCreateSurfaceObject, cudaCreateSurfaceObject),
-                      MNEME_ROW(hipDestroySurfaceObject, cudaDestroySurfaceObject),
-                      MNEME_ROW(hipCreateTextureObject, cudaCreateTextureObject),
-                      MNEME_ROW(hipDestroyTextureObject, cudaDestroyTextureObject),
-                      MNEME_ROW(hipGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc),
-                      MNEME_ROW(hipGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceViewDesc),
-                      MNEME_ROW(hipGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc)>;
+using Rows = HookList<
+    MNEME_ROW(hipCreateSurfaceObject, cudaCreateSurfaceObject), MNEME_ROW(hipDestroySurfaceObject, cudaDestroySurfaceObject),
+    MNEME_ROW(hipCreateTextureObject, cudaCreateTextureObject), MNEME_ROW(hipDestroyTextureObject, cudaDestroyTextureObject),
+    MNEME_ROW(hipGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc),
+    MNEME_ROW(hipGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceViewDesc),
+    MNEME_ROW(hipGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc)>;
 
 }  // namespace
 

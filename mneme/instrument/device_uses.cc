@@ -41,8 +41,8 @@ bool uses_textures(const CallBase& call) {
   return name.starts_with("llvm.amdgcn.image.") || (name.consume_front("llvm.nvvm.") && is_of_textures(name));
 }
 
-// What a function stands for that the device's system has. On AMDGCN the heap and images are a library's, which is linked in; an image
-// of linear memory is read by an instruction for buffers.
+// What a function stands for that the device's system has. On AMDGCN the heap and images are a library's, which is linked in; an
+// image of linear memory is read by an instruction for buffers.
 uint64_t uses_of_system(const Function& function) {
   StringRef name = function.getName();
   if (is_contained({"__ockl_dm_alloc", "__ockl_dm_dealloc"}, name)) return MNEME_USES_DEVICE_HEAP;

@@ -64,23 +64,22 @@ for kernel in ("weigh", "sum"):
 PYTHON
 python3 compare.py || fail "the recordings of one source differ"
 
-# A kernel that fetches from a texture is refused by the name of the instruction.
-cat >texture.hip <<'SOURCE'
+# A kernel with what the CPU device has not of images is refused by the name of the instruction.
+cat >surface.hip <<'SOURCE'
 #include <hip/hip_runtime.h>
-__global__ void fetch(hipTextureObject_t texture, float* out) { out[threadIdx.x] = tex2D<float>(texture, threadIdx.x, 0.5f); }
+__global__ void fetch(hipSurfaceObject_t surface, float* out) { surf2DLayeredread(out + threadIdx.x, surface, threadIdx.x, 0, 1); }
 int main() {
   hipResourceDesc resource{};
-  hipTextureDesc description{};
-  hipTextureObject_t texture;
+  hipSurfaceObject_t surface;
   const hipChannelFormatDesc format = hipCreateChannelDesc<float>();
   float* out;
   resource.resType = hipResourceTypeArray;
-  if (hipMallocArray(&resource.res.array.array, &format, 8, 8, 0) || hipMalloc(&out, 64)) return 1;
-  if (hipCreateTextureObject(&texture, &resource, &description, nullptr)) return 1;
-  fetch<<<1, 8>>>(texture, out);
+  if (hipMallocArray(&resource.res.array.array, &format, 8, 8, hipArraySurfaceLoadStore) || hipMalloc(&out, 64)) return 1;
+  if (hipCreateSurfaceObject(&surface, &resource)) return 1;
+  fetch<<<1, 8>>>(surface, out);
   return hipGetLastError() == hipSuccess ? 1 : 3;
 }
 SOURCE
-$cxx -O2 $(mneme config --hip cxxflags) -Wno-everything texture.hip -o texture $(mneme config --hip ldflags)
-expect 3 mneme run --device cpu -- ./texture
-contains err "kernel fetch(__hip_texture*, float*) cannot run on the CPU device: intrinsic 'llvm.amdgcn.image.sample.2d"
+$cxx -O2 $(mneme config --hip cxxflags) -Wno-everything surface.hip -o surface $(mneme config --hip ldflags)
+expect 3 mneme run --device cpu -- ./surface
+contains err "kernel fetch(__hip_surface*, float*) cannot run on the CPU device: intrinsic 'llvm.amdgcn.image.load.mip.2d"

@@ -68,6 +68,11 @@ compile_hip() {
   $(mneme config cxx) -O2 -std=c++17 "$@" $(mneme config --hip cxxflags --arch "$HIP_ARCH") -I"$CASE_FOLDER/programs/as_hip" -include as_hip.h \
     -x hip "$source" -x none -o "$output" $(mneme config --hip ldflags --arch "$HIP_ARCH")
 }
+# A case of CUDA programs in its HIP form (hip_cases.sh).
+if [ -n "${MNEME_TEST_AS_HIP:-}" ]; then
+  DEVICES=cpu
+  compile() { compile_hip "$@"; }
+fi
 needs_hip() {
   mneme config rocmdir >out 2>err || { grep -q "was built without HIP" err && skip "built without HIP"; fail "mneme config rocmdir"; }
 }

@@ -310,7 +310,9 @@ TEST(ImageTexels, PropertiesHaveTheNumbersOfHsa) {
   EXPECT_EQ(type(TexelKind::unsigned_integer, 16), 12u);
   EXPECT_EQ(type(TexelKind::real, 16), 14u);
   EXPECT_EQ(type(TexelKind::real, 32), 15u);
-  const auto order = [](uint32_t components) { return image_property({TexelKind::real, 32, components}, MNEME_CPU_CHANNEL_ORDER); };
+  const auto order = [](uint32_t components) {
+    return image_property({TexelKind::real, 32, components}, MNEME_CPU_CHANNEL_ORDER);
+  };
   EXPECT_EQ(order(1), 1u);
   EXPECT_EQ(order(2), 3u);
   EXPECT_EQ(order(4), 8u);

@@ -6,7 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
-#define CHECK(call) do { cudaError_t code = (call); if (code != cudaSuccess) { std::printf("%s: %s\n", #call, cudaGetErrorName(code)); std::exit(1); } } while (0)
+#define CHECK(call)                                           \
+  do {                                                        \
+    cudaError_t code = (call);                                \
+    if (code != cudaSuccess) {                                \
+      std::printf("%s: %s\n", #call, cudaGetErrorName(code)); \
+      std::exit(1);                                           \
+    }                                                         \
+  } while (0)
 #ifdef __HIP_PLATFORM_AMD__
 constexpr int kFirstComponent = 1;  // the headers count so
 #else
@@ -34,8 +41,8 @@ cudaResourceDesc of_array(cudaArray_t array) {
   resource.res.array.array = array;
   return resource;
 }
-cudaTextureObject_t make(const cudaResourceDesc& resource, cudaTextureAddressMode address, cudaTextureFilterMode filter, bool normalized,
-                         cudaTextureReadMode read = cudaReadModeElementType) {
+cudaTextureObject_t make(const cudaResourceDesc& resource, cudaTextureAddressMode address, cudaTextureFilterMode filter,
+                         bool normalized, cudaTextureReadMode read = cudaReadModeElementType) {
   cudaTextureDesc description{};
   for (auto& mode : description.addressMode) mode = address;
   description.filterMode = filter;
@@ -60,9 +67,16 @@ __global__ void fetch_bytes(cudaTextureObject_t t, float* out) {
   uchar4 v = tex1Dfetch<uchar4>(t, threadIdx.x);
   out[threadIdx.x] = v.x + 2 * v.y + 3 * v.z + 4 * v.w;
 }
-__global__ void fetch_shares(cudaTextureObject_t t, float* out) { float4 v = tex1Dfetch<float4>(t, threadIdx.x); out[threadIdx.x] = v.x + v.w; }
-__global__ void rows(cudaTextureObject_t t, float* out, float step) { out[threadIdx.x] = tex1D<float>(t, step * (threadIdx.x + 0.5f)); }
-__global__ void plane(cudaTextureObject_t t, float* out, float x, float y) { out[threadIdx.x] = tex2D<float>(t, x + threadIdx.x, y); }
+__global__ void fetch_shares(cudaTextureObject_t t, float* out) {
+  float4 v = tex1Dfetch<float4>(t, threadIdx.x);
+  out[threadIdx.x] = v.x + v.w;
+}
+__global__ void rows(cudaTextureObject_t t, float* out, float step) {
+  out[threadIdx.x] = tex1D<float>(t, step * (threadIdx.x + 0.5f));
+}
+__global__ void plane(cudaTextureObject_t t, float* out, float x, float y) {
+  out[threadIdx.x] = tex2D<float>(t, x + threadIdx.x, y);
+}
 __global__ void volume(cudaTextureObject_t t, float* out) { out[threadIdx.x] = tex3D<float>(t, 1.0f, 1.5f, threadIdx.x + 0.5f); }
 __global__ void layers(cudaTextureObject_t t, float* out) { out[threadIdx.x] = tex2DLayered<float>(t, 1.5f, 0.5f, threadIdx.x); }
 __global__ void faces(cudaTextureObject_t t, float* out) {
@@ -83,7 +97,10 @@ __global__ void twice(cudaSurfaceObject_t s, cudaSurfaceBoundaryMode mode, int n
   if (mode == cudaBoundaryModeZero) surf2Dwrite<float>(2 * v, s, x, 1, cudaBoundaryModeZero);
   if (mode == cudaBoundaryModeTrap) surf2Dwrite<float>(2 * v, s, x, 1);
 }
-struct Handles { cudaTextureObject_t texture; cudaSurfaceObject_t surface; };
+struct Handles {
+  cudaTextureObject_t texture;
+  cudaSurfaceObject_t surface;
+};
 __global__ void by_struct(const Handles* handles) {
   float v = tex2D<float>(handles->texture, threadIdx.x + 0.5f, 0.5f);
   surf2Dwrite<float>(v + 1, handles->surface, threadIdx.x * int(sizeof(float)), 3);
@@ -128,7 +145,8 @@ int main(int argc, char** argv) {
     linear.res.linear.sizeInBytes = 8;
     fetch_bytes<<<1, 2>>>(make(linear, cudaAddressModeClamp, cudaFilterModePoint, false), out.device);
     expect("bytes", out.read(), {30, 459});
-    fetch_shares<<<1, 2>>>(make(linear, cudaAddressModeClamp, cudaFilterModePoint, false, cudaReadModeNormalizedFloat), out.device);
+    fetch_shares<<<1, 2>>>(make(linear, cudaAddressModeClamp, cudaFilterModePoint, false, cudaReadModeNormalizedFloat),
+                           out.device);
     expect("shares", out.read(), {5 / 255.0f, 1.2f});
     float* pitched;
     size_t pitch;

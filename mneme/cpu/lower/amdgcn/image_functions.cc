@@ -52,8 +52,8 @@ struct Geometry {
 };
 
 constexpr Geometry kGeometries[] = {
-    {"1D", MNEME_CPU_IMAGE_1D, 1},         {"1Db", MNEME_CPU_IMAGE_1D, 1}, {"1Da", MNEME_CPU_IMAGE_1D, 1, true},
-    {"2D", MNEME_CPU_IMAGE_2D, 2},         {"3D", MNEME_CPU_IMAGE_3D, 3},  {"2Da", MNEME_CPU_IMAGE_2D, 2, true},
+    {"1D", MNEME_CPU_IMAGE_1D, 1},          {"1Db", MNEME_CPU_IMAGE_1D, 1},         {"1Da", MNEME_CPU_IMAGE_1D, 1, true},
+    {"2D", MNEME_CPU_IMAGE_2D, 2},          {"3D", MNEME_CPU_IMAGE_3D, 3},          {"2Da", MNEME_CPU_IMAGE_2D, 2, true},
     {"CM", MNEME_CPU_IMAGE_CUBE, 3, false}, {"CMa", MNEME_CPU_IMAGE_CUBE, 3, true},
 };
 
@@ -130,8 +130,7 @@ class Call {
 
   Value* emit() {
     switch (operation_.what) {
-      case What::property:
-        return state_.call(ptx::CpuService::image_property, {handle(), ir_.getInt32(operation_.detail)});
+      case What::property: return state_.call(ptx::CpuService::image_property, {handle(), ir_.getInt32(operation_.detail)});
       case What::sample: return sample();
       case What::load: break;
       case What::store: {

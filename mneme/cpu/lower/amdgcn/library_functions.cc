@@ -64,7 +64,8 @@ void cut_library_functions(llvm::Module& module) {
 
 bool is_library_function(const llvm::Function& function) {
   const llvm::StringRef name = function.getName();
-  return !llvm::is_contained({"malloc", "free", "__assert_fail"}, name) && name == library_name(function) && is_as_declared(function);
+  return !llvm::is_contained({"malloc", "free", "__assert_fail"}, name) && name == library_name(function) &&
+         is_as_declared(function);
 }
 
 void lower_library_call(llvm::CallBase& call, llvm::Value* thread) {

@@ -12,8 +12,8 @@ namespace mneme::cpu::amdgcn {
 // for every vendor's code, and those below. Those that linking has numbered (malloc.5) become one.
 void cut_library_functions(llvm::Module& module);
 
-// The host call (__ockl_hostcall_preview), the heap's functions (__ockl_dm_alloc, __ockl_dm_dealloc) and those of images, without a
-// body.
+// The host call (__ockl_hostcall_preview), the heap's functions (__ockl_dm_alloc, __ockl_dm_dealloc) and those of images, without
+// a body.
 bool is_library_function(const llvm::Function& function);
 void lower_library_call(llvm::CallBase& call, llvm::Value* thread);
 

@@ -47,6 +47,49 @@
 #define cudaGraph_t hipGraph_t
 #define cudaKernelNodeParams hipKernelNodeParams
 
+// Memory of the host, and managed memory. ROCm takes the place of managed memory as a device's number.
+#define cudaDevAttrConcurrentManagedAccess hipDeviceAttributeConcurrentManagedAccess
+#define cudaDevAttrManagedMemory hipDeviceAttributeManagedMemory
+#define cudaDeviceGetAttribute hipDeviceGetAttribute
+#define cudaHostAlloc(pointer, size, flags) hipHostMalloc((void**)(pointer), size, flags)
+#define cudaHostAllocMapped hipHostMallocMapped
+#define cudaHostGetDevicePointer(device, host, flags) hipHostGetDevicePointer((void**)(device), host, flags)
+#define cudaHostGetFlags hipHostGetFlags
+#define cudaHostRegister hipHostRegister
+#define cudaHostRegisterMapped hipHostRegisterMapped
+#define cudaHostUnregister hipHostUnregister
+#define cudaMallocHost(pointer, size) hipHostMalloc((void**)(pointer), size, 0)
+#define cudaMemAdvise(pointer, size, advice, place) hipMemAdvise(pointer, size, advice, (place).id)
+#define cudaMemAdviseSetPreferredLocation hipMemAdviseSetPreferredLocation
+#define cudaMemAttachHost hipMemAttachHost
+#define cudaMemLocation hipMemLocation
+#define cudaMemLocationTypeDevice hipMemLocationTypeDevice
+#define cudaMemPrefetchAsync(pointer, size, place, flags) hipMemPrefetchAsync(pointer, size, (place).id, 0)
+#define cudaMemRangeAttributePreferredLocation hipMemRangeAttributePreferredLocation
+#define cudaMemRangeGetAttribute hipMemRangeGetAttribute
+#define cudaMemcpyDefault hipMemcpyDefault
+
+#ifdef __HIP_PLATFORM_AMD__
+// Pointers' attributes with CUDA's types, as ROCm has them since 6; before it an unknown pointer is an error.
+enum { cudaMemoryTypeUnregistered = 0, cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2, cudaMemoryTypeManaged = 3 };
+struct cudaPointerAttributes {
+  int type;
+  void *devicePointer, *hostPointer;
+};
+inline hipError_t cudaPointerGetAttributes(cudaPointerAttributes* to, const void* pointer) {
+  hipPointerAttribute_t found{};
+  *to = {};
+  if (hipPointerGetAttributes(&found, pointer) != hipSuccess) return (void)hipGetLastError(), hipSuccess;
+#if HIP_VERSION_MAJOR < 6
+  const int type = found.memoryType == hipMemoryTypeHost ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+#else
+  const int type = found.type;
+#endif
+  *to = {found.isManaged ? cudaMemoryTypeManaged : type, found.devicePointer, found.hostPointer};
+  return hipSuccess;
+}
+#endif
+
 // Textures and surfaces.
 #define cudaAddressModeBorder hipAddressModeBorder
 #define cudaAddressModeClamp hipAddressModeClamp

@@ -251,8 +251,10 @@ KERNEL in_turn(volatile int* turn, int* order) {
   __syncthreads();
 }
 
-#define EACH_UNARY(F) \
-  F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(exp) F(exp2) F(log) F(log2) F(log10) F(log1p) F(sqrt) F(cbrt) F(tanh) F(erf) F(tgamma) F(floor)
+#define EACH_UNARY(F)                                                                                                            \
+  F(sin)                                                                                                                         \
+  F(cos) F(tan) F(asin) F(acos) F(atan) F(exp) F(exp2) F(log) F(log2) F(log10) F(log1p) F(sqrt) F(cbrt) F(tanh) F(erf) F(tgamma) \
+      F(floor)
 KERNEL math_of_floats(const float* in, float* out, int n) {
   const int t = threadIdx.x;
   int k = 0;
@@ -349,7 +351,8 @@ KERNEL addresses(int* out) {
   int own = threadIdx.x;
   int* volatile places[3] = {&cell, &own, out};
   int result = 0;
-  for (int i = 0; i < 3; ++i) result = 10 * result + __builtin_amdgcn_is_shared(places[i]) + 2 * __builtin_amdgcn_is_private(places[i]);
+  for (int i = 0; i < 3; ++i)
+    result = 10 * result + __builtin_amdgcn_is_shared(places[i]) + 2 * __builtin_amdgcn_is_private(places[i]);
   out[threadIdx.x] = result;
 }
 KERNEL packet(unsigned* out) {
