@@ -82,6 +82,14 @@ for line in (root / "docs/reference/recorded.md").read_text().splitlines():
     cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
     if "" in cells[1:]:
         missing.append(f"docs/reference/recorded.md: a cell is blank: {line}")
+# Each end-to-end case of CUDA's has its HIP form, or the reason why there is none.
+cases = {path.stem for path in (root / "tests/e2e").glob("*.sh")} - {"lib"}
+rows = re.findall(r"^\| (`.*?) \| (.+) \|$", (root / "docs/developer.md").read_text().split("\n## The end-to-end cases for HIP\n")[1], re.M)
+told = {name for row, _ in rows for name in re.findall(r"`(\w+)`", row)}
+hips = {case for case in cases if case.startswith("hip_")} | {"check_amd_gpu"}
+missing += [f"docs/developer.md: its table has not the case {case}" for case in cases - hips - told]
+missing += [f"docs/developer.md: there is no case {case}" for case in told - cases]
+missing += [f"docs/developer.md: there is no case {name}" for _, cell in rows for name in re.findall(r"`(hip_\w+)`", cell) if name not in cases]
 print("\n".join(sorted(set(missing))))
 sys.exit(1 if missing else 0)
 P

@@ -25,8 +25,9 @@ TEST(CpuModule, RefusesWhatItCannotRun) {
   EXPECT_EQ(load_failure(read_image(MNEME_TEST_PLAIN_OBJECT)),
             "corrupt: loading a cpu image: it has no symbol __mneme_cpu_image, so it was not made by Mneme");
   EXPECT_EQ(load_failure(read_image(MNEME_TEST_OTHER_VERSION)),
-            "incompatible: loading a cpu image: it is of version 8 of the image format, this build of Mneme runs version 7: "
+            "incompatible: loading a cpu image: it is of version 9 of the image format, this build of Mneme runs version 8: "
             "compile the kernel again");
+  EXPECT_EQ(load_failure(read_image(MNEME_TEST_EARLIER_VERSION)), "ok") << "exported programs keep theirs";
   CodeImage cut = read_image(MNEME_TEST_KERNELS);
   cut.bytes.resize(200);
   EXPECT_EQ(load_failure(cut).find("corrupt: loading a cpu image of 200 B: "), 0u) << load_failure(cut);
@@ -55,7 +56,7 @@ TEST(CpuModule, FindsKernelsAndGlobalsByName) {
   EXPECT_EQ((*module)->kernel("nothing").status().to_string(), "not_found: the image has no kernel 'nothing'");
   EXPECT_EQ((*module)->kernel("of_the_future").status().to_string(),
             "incompatible: the image's kernel 'of_the_future' is of version 99 of the image format, this build of Mneme runs "
-            "version 7: compile the "
+            "version 8: compile the "
             "kernel again");
   EXPECT_EQ((*module)->kernel("without_code").status().to_string(),
             "corrupt: the image's kernel 'without_code' has no code for its mode 1");

@@ -1,4 +1,4 @@
-// Shared objects that the CPU device refuses.
+// Shared objects that the CPU device refuses, and one of an earlier version, which it takes.
 #include "mneme/cpu/run/image.h"
 
 #ifdef MNEME_TEST_VERSION

@@ -4,9 +4,9 @@
 // RUN: %mneme-hip --offload-arch=gfx90a --cuda-device-only --no-gpu-bundle-output -O0 -c %s -o %t.hsaco && %segments %t.hsaco | FileCheck %s
 // CHECK: demangled read_surface(
 // CHECK: uses textures
-// CHECK: demangled write_surface(
-// CHECK: uses textures
 // CHECK: demangled read_texture(
+// CHECK: uses textures
+// CHECK: demangled write_surface(
 // CHECK: uses textures
 // CHECK: demangled none(float*)
 // CHECK-NOT: uses
