@@ -178,6 +178,78 @@ TEST_F(Ends, WhatIsNotReadyYetIsNoLastError) {
   EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess);
 }
 
+// A runtime with a last error, as ROCm 7 has it, which keeps it until it is read, or as ROCm before has it, the last result.
+struct LastErrors {
+  static inline hipError_t last;
+  static inline bool keeps;
+  static hipError_t result(hipError_t code) {
+    if (code != hipSuccess || !keeps) last = code;
+    return code;
+  }
+  static void begin(bool keeps_errors) {
+    last = hipSuccess;
+    keeps = keeps_errors;
+    RUNTIME_HAS(hipPeekAtLastError, [] { return last; });
+    RUNTIME_HAS(hipGetLastError, [] { return std::exchange(last, hipSuccess); });
+    RUNTIME_HAS(hipRuntimeGetVersion, [](int* version) { return *version = keeps ? 70'000'000 : 60'343'000, hipSuccess; });
+    RUNTIME_HAS(hipMalloc, [](void**, size_t size) { return result(size > 64 ? hipErrorOutOfMemory : hipSuccess); });
+    RUNTIME_HAS(hipGetDevice, [](int* device) { return result(device ? hipSuccess : hipErrorInvalidDevice); });
+    // The interposer's own calls before and behind the program's: through a slot, and past it.
+    STAND_BEFORE(cudaMalloc, [](void** out, size_t size) {
+      (void)END_OF(cudaGetDevice)(own_fails ? nullptr : &own_device);
+      const cudaError_t code = END_OF(cudaMalloc)(out, size);
+      (void)result(own_fails ? hipErrorNotSupported : hipSuccess);
+      return code;
+    });
+  }
+  static inline bool own_fails;
+  static inline int own_device;
+};
+
+TEST_F(Ends, WhatAnInterposersOwnCallsFailWithIsNoLastErrorOfTheProgram) {
+  for (const bool keeps : {true, false}) {
+    LastErrors::begin(keeps);
+    LastErrors::own_fails = true;
+    void* pointer = nullptr;
+    EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 64), hipSuccess);
+    EXPECT_EQ(CALL_HIP(hipPeekAtLastError)(), hipSuccess) << keeps;
+    EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess) << keeps;
+    EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+    EXPECT_EQ(CALL_HIP(hipPeekAtLastError)(), hipErrorOutOfMemory) << keeps;
+    EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorOutOfMemory) << keeps;
+    EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess) << keeps;
+  }
+}
+
+TEST_F(Ends, FromRocm7OnALastErrorStaysUntilItIsRead) {
+  for (const bool keeps : {true, false}) {
+    for (const bool own_fails : {true, false}) {
+      LastErrors::begin(keeps);
+      LastErrors::own_fails = own_fails;
+      void* pointer = nullptr;
+      EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+      EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 64), hipSuccess);
+      int device = 0;
+      EXPECT_EQ(CALL_HIP(hipGetDevice)(&device), hipSuccess) << "which nobody stands before";
+      EXPECT_EQ(CALL_HIP(hipPeekAtLastError)(), keeps ? hipErrorOutOfMemory : hipSuccess) << own_fails;
+      EXPECT_EQ(CALL_HIP(hipGetLastError)(), keeps ? hipErrorOutOfMemory : hipSuccess) << own_fails;
+      EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess);
+    }
+  }
+}
+
+// The later of two errors counts.
+TEST_F(Ends, AnErrorThatIsNotedGivesWayToALaterOne) {
+  LastErrors::begin(true);
+  LastErrors::own_fails = true;
+  void* pointer = nullptr;
+  EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+  EXPECT_EQ(peek_last_error(), hipErrorOutOfMemory) << "the runtime has lost it";
+  EXPECT_EQ(CALL_HIP(hipGetDevice)(nullptr), hipErrorInvalidDevice);
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorInvalidDevice);
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess);
+}
+
 // ROCm before 7 has the last result, whether it is an error or not.
 TEST_F(Ends, TheLastErrorOutlivesWhatAnInterposerCallsBehindIt) {
   static hipError_t last;
@@ -311,6 +383,19 @@ TEST_F(Ends, ABufferOfArgumentsNeedsAKernelThatSaysWhereTheyLie) {
       GetCapturedStderr(),
       "mneme: warning: a kernel that was not compiled for recording is not launched with its arguments in a buffer: the launch "
       "returns hipErrorNotSupported\n");
+}
+
+TEST_F(Ends, AKernelWithoutParametersIsLaunchedWithWhateverIsInItsBuffer) {
+  STAND_BEFORE(cudaFuncGetParamInfo, [](const void*, size_t, size_t*, size_t*) { return cudaErrorInvalidValue; });
+  RUNTIME_HAS(hipLaunchKernel, [](const void*, hip_dim3 grid, hip_dim3, void**, size_t, hipStream_t) {
+    return note(fmt::format("{} blocks", grid.x)), hipSuccess;
+  });
+  int nothing = 0;
+  size_t size = 4;
+  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &nothing, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
+  EXPECT_EQ(CALL_HIP(hipModuleLaunchKernel)(reinterpret_cast<hipFunction_t>(this), 3, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),
+            hipSuccess);
+  EXPECT_THAT(calls(), ElementsAre("3 blocks"));
 }
 
 TEST_F(Ends, PatternsAreFilledByTheRuntimesOwnCallBehindTheInterposer) {

@@ -75,6 +75,17 @@ constexpr bool has_same_number(cudaError_t code) {
   }
 }
 
+// Neither is what is not done yet.
+constexpr bool is_error(hipError_t code) { return code != hipSuccess && code != hipErrorNotReady; }
+
+// Whether the program's runtime keeps a thread's last error until it is read, as CUDA does: from ROCm 7 on.
+bool keeps_errors(const Table& table) {
+  const auto version_of = MNEME_REAL(table, hipRuntimeGetVersion);
+  constexpr int kMajor = 10'000'000;
+  int version = 0;
+  return version_of && version_of(&version) == hipSuccess && version / kMajor >= 7;
+}
+
 // The runtime knows of calls that pass by here; of what an interposer has refused it does not.
 hipError_t get_last_error(Table& table) {
   const hipError_t mine = take_last_error();
@@ -146,9 +157,29 @@ hipError_t finish(hipError_t result) {
 }
 hipError_t finish(const Table& table, hipError_t result) {
   if (!table.ends_in_runtime()) return finish(result);
-  const bool is_known =
-      result == hipSuccess || result == hipErrorNotReady || MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess;
-  last_error = is_known ? hipSuccess : result;
+  if (!is_error(result)) {
+    if (last_error != hipSuccess && !keeps_errors(table)) last_error = hipSuccess;
+  } else {
+    last_error = MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess ? hipSuccess : result;
+  }
+  return result;
+}
+
+LastError::LastError(const Table& table)
+    : table_(table),
+      before_(!table.ends_in_runtime()   ? hipSuccess
+              : last_error != hipSuccess ? last_error
+                                         : MNEME_REAL(table, hipPeekAtLastError)()) {}
+
+hipError_t LastError::finish(hipError_t result) const {
+  if (!table_.ends_in_runtime()) return hip::finish(result);
+  const hipError_t known = MNEME_REAL(table_, hipPeekAtLastError)();
+  hipError_t wanted = result;
+  if (!is_error(result)) wanted = is_error(before_) && keeps_errors(table_) ? before_ : hipSuccess;
+  // The runtime may have a code of its own of what CUDA has one for.
+  if (is_error(known) && is_error(wanted) && to_cuda(known) == to_cuda(wanted)) return last_error = hipSuccess, result;
+  if (is_error(known)) (void)MNEME_REAL(table_, hipGetLastError)();
+  last_error = wanted;
   return result;
 }
 hipError_t take_last_error() { return std::exchange(last_error, hipSuccess); }

@@ -12,10 +12,25 @@ class Table;
 
 // Notes a call's result as the calling thread's last error, unless it is success, and returns it.
 hipError_t finish(hipError_t result);
-// The same of a call that went through the table. A HIP runtime that the slots end in keeps the last error itself; noted is one
-// that it does not have, as it is an interposer's, or since calls of the interposer's own have come after it: ROCm before 7
-// forgets an error at the next call that succeeds. So does the note.
+// The same of a call that went through the table and that no interposer has seen. A HIP runtime that the slots end in keeps the
+// last error itself; noted is one that it does not have. ROCm before 7 forgets an error at the next call that succeeds, and so
+// does the note. From ROCm 7 on it stays until it is read.
 hipError_t finish(const Table& table, hipError_t result);
+
+// What the calling thread's last error is while an interposer sees a call of the program's. What the interposer calls of its own,
+// through slots or past them, must leave it as it is: neither do its failures become the program's last error, nor do its
+// successes make ROCm before 7 forget it. Of use where the slots end in the program's runtime; else it is finish(result).
+class LastError {
+ public:
+  // When the call begins.
+  explicit LastError(const Table& table);
+  // When it has ended: makes the last error what the program's calls alone would have left, and returns `result`.
+  hipError_t finish(hipError_t result) const;
+
+ private:
+  const Table& table_;
+  const hipError_t before_;
+};
 // What the thread's calls have left, and nothing after that; hipSuccess where they have left nothing.
 hipError_t take_last_error();
 hipError_t peek_last_error();

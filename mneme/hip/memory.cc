@@ -211,7 +211,7 @@ cudaError_t end_of_get_attributes(Table& table, cudaPointerAttributes* attribute
   hipPointerAttribute_t found{};
   *attributes = {};
   const hipError_t result = MNEME_REAL(table, hipPointerGetAttributes)(&found, pointer);
-  if (result == hipErrorInvalidValue) return (void)MNEME_REAL(table, hipGetLastError)(), cudaSuccess;
+  if (result == hipErrorInvalidValue) return cudaSuccess;
   if (result != hipSuccess) return to_cuda(result);
   *attributes = to_cuda_attributes(found);
   return cudaSuccess;

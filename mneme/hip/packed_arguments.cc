@@ -2,26 +2,12 @@
 
 #include <cstddef>
 #include <mutex>
-#include <optional>
-#include <utility>
 
 #include "mneme/base/log.h"
 #include "mneme/hip/rows.h"
 
 namespace mneme::hip {
 namespace {
-
-// Pointers to each argument of a kernel in a packed buffer. Where the kernel takes more than the buffer holds: nothing.
-std::optional<std::vector<void*>> arguments_in(Table& table, const void* function, std::byte* buffer, size_t bytes) {
-  std::vector<void*> arguments;
-  size_t offset = 0, size = 0;
-  while (MNEME_CUDA(table, cudaFuncGetParamInfo)(function, arguments.size(), &offset, &size) == cudaSuccess) {
-    if (offset > bytes || size > bytes - offset) return std::nullopt;
-    arguments.push_back(buffer + offset);
-  }
-  if (!table.ends_in_runtime()) (void)MNEME_CUDA(table, cudaGetLastError)();  // the question behind the last argument
-  return arguments;
-}
 
 // The buffer that `extra` names: pairs of what it is and where, up to the end mark.
 hipError_t read_extra(void** extra, std::byte*& buffer, size_t& bytes) {
@@ -47,17 +33,27 @@ hipError_t refuse_buffer() {
   return hipErrorNotSupported;
 }
 
+// Fills pointers to each argument of a kernel in a packed buffer.
+hipError_t find_arguments(Table& table, const void* function, std::byte* buffer, size_t bytes, std::vector<void*>& arguments) {
+  size_t offset = 0, size = 0;
+  cudaError_t code = cudaSuccess;
+  while ((code = MNEME_CUDA(table, cudaFuncGetParamInfo)(function, arguments.size(), &offset, &size)) == cudaSuccess) {
+    if (offset > bytes || size > bytes - offset) return hipErrorInvalidValue;
+    arguments.push_back(buffer + offset);
+  }
+  if (!table.ends_in_runtime()) return (void)MNEME_CUDA(table, cudaGetLastError)(), hipSuccess;
+  // A kernel that is known has no argument behind its last one; it may have none at all, and a buffer all the same.
+  return code == cudaErrorInvalidValue || bytes == 0 ? hipSuccess : refuse_buffer();
+}
+
 }  // namespace
 
 hipError_t list_arguments(Table& table, const void* function, void** extra, std::vector<void*>& arguments) {
   std::byte* buffer = nullptr;
   size_t bytes = 0;
   if (hipError_t result = read_extra(extra, buffer, bytes); result != hipSuccess) return result;
-  auto found = arguments_in(table, function, buffer, bytes);
-  if (!found) return hipErrorInvalidValue;
-  if (found->empty() && bytes != 0 && table.ends_in_runtime()) return refuse_buffer();
-  arguments = std::move(*found);
-  return hipSuccess;
+  arguments.clear();
+  return find_arguments(table, function, buffer, bytes, arguments);
 }
 
 }  // namespace mneme::hip

@@ -105,13 +105,12 @@ int find_global(const void* function, const char* name, uint64_t* address, uint6
   if (!kernel) return 1;
   const RegisteredImage& image = *kernel->image;
   Table& table = Table::attached(image.table());
-  const bool has_error = MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess;
   const auto ask = [&](const void* host_variable) {
     void* found = nullptr;
     size_t bytes = 0;
     if (MNEME_CUDA(table, cudaGetSymbolAddress)(&found, host_variable) != cudaSuccess ||
         MNEME_CUDA(table, cudaGetSymbolSize)(&bytes, host_variable) != cudaSuccess)
-      return (void)(has_error ? hipSuccess : MNEME_REAL(table, hipGetLastError)()), 1;
+      return 1;
     *address = reinterpret_cast<uint64_t>(found);
     *size = bytes;
     return 0;

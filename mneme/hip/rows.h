@@ -89,15 +89,16 @@ template <mneme_hip_call kHip, typename... Hip, mneme_call kCuda, typename... Cu
 struct Row<kHip, hipError_t (*)(Hip...), kCuda, cudaError_t (*)(Cuda...)> {
   static_assert(sizeof...(Hip) == sizeof...(Cuda), "a function with other arguments needs a handler of its own");
   static hipError_t call(Table& table, Hip... values) {
-    if (!table.ends_in_runtime()) return finish(table, to_hip(call_slot(table, values...)));
+    if (!table.ends_in_runtime()) return finish(to_hip(call_slot(table, values...)));
     const auto real = table.runtime<hipError_t (*)(Hip...)>(kHip);
     if (!table.is_stood_before(kCuda)) return finish(table, real ? real(values...) : hipErrorNotSupported);
+    const LastError last(table);
     if constexpr ((kIsConvertedBack<Hip, Cuda> || ...)) {
-      return finish(table, to_hip(call_slot(table, values...)));
+      return last.finish(to_hip(call_slot(table, values...)));
     } else {
       auto call = [&] { return real ? real(values...) : hipErrorNotSupported; };
       const AsMade made(kCuda, call);
-      return finish(table, made.result(call_slot(table, values...)));
+      return last.finish(made.result(call_slot(table, values...)));
     }
   }
 
@@ -229,7 +230,10 @@ template <auto kHandler>
 struct Noted;
 template <typename... A, hipError_t (*kHandler)(Table&, A...)>
 struct Noted<kHandler> {
-  static hipError_t call(Table& table, A... arguments) { return finish(table, kHandler(table, arguments...)); }
+  static hipError_t call(Table& table, A... arguments) {
+    const LastError last(table);
+    return last.finish(kHandler(table, arguments...));
+  }
 };
 
 // The same for those whose call the end of CUDA's slot kCuda makes as the program made it.
@@ -239,13 +243,14 @@ template <mneme_hip_call kHip, typename... A, hipError_t (*kHandler)(Table&, A..
 struct NotedAsMade<kHip, kHandler, kCuda> {
   static hipError_t call(Table& table, A... arguments) {
     const auto real = table.ends_in_runtime() ? table.runtime<hipError_t (*)(A...)>(kHip) : nullptr;
-    if (!real) return finish(table, kHandler(table, arguments...));
+    const LastError last(table);
+    if (!real) return last.finish(kHandler(table, arguments...));
     hipError_t result = hipSuccess;
     bool is_made = false;
     auto call = [&] { return is_made = true, result = real(arguments...); };
     const AsMade made(kCuda, call);
     const hipError_t seen = kHandler(table, arguments...);
-    return finish(table, is_made && to_cuda(seen) == to_cuda(result) ? result : seen);
+    return last.finish(is_made && to_cuda(seen) == to_cuda(result) ? result : seen);
   }
 };
 
