@@ -51,7 +51,7 @@ struct DeviceProperties {
 
 // The clock that times of launches come from.
 struct DeviceClock {
-  std::string source;  // "cupti_activity", "cuda_event", "steady_clock"
+  std::string source;  // "cupti_activity", "cuda_event", "rocprofiler_dispatch", "hip_event", "steady_clock"
   std::string remark;  // why no better clock is used; empty when this is the best
   // How much longer the first launch of a loaded object takes than later ones; nothing where that was not measured.
   std::optional<Nanoseconds> first_launch = {};

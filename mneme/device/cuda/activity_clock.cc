@@ -1,15 +1,13 @@
 #include "mneme/device/cuda/activity_clock.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
-#include <thread>
 
 namespace mneme::cuda {
 namespace {
 
 constexpr size_t kBufferSize = 256 << 10;  // above a thousand kernels
-constexpr int kPatience = 20;              // milliseconds for records that are late
-constexpr int kGentleTries = 2;            // before records are asked for by force
 
 // CUPTI gives its buffer callbacks no argument.
 std::atomic<ActivityClock*> instance{nullptr};
@@ -56,10 +54,8 @@ void ActivityClock::on_launch(void* self, uint32_t, uint32_t, const void* data) 
 }
 
 void ActivityClock::note(uint32_t correlation, LaunchTag tag) {
-  std::lock_guard lock(mutex_);
-  auto pending = pending_.find(tag);
-  if (pending == pending_.end()) return;
-  if (tags_.try_emplace(correlation, tag).second) pending->second.correlations.push_back(correlation);
+  std::lock_guard lock(mutex());
+  if (is_awaited(tag) && tags_.try_emplace(correlation, tag).second) correlations_[tag].push_back(correlation);
 }
 
 void ActivityClock::on_buffer_requested(uint8_t** buffer, size_t* size, size_t* records) {
@@ -77,75 +73,28 @@ void ActivityClock::on_buffer_completed(CUcontext, uint32_t, uint8_t* buffer, si
 }
 
 void ActivityClock::read(const CuptiKernelRecord& record) {
-  std::lock_guard lock(mutex_);
-  auto tag = tags_.find(record.correlation);
+  std::lock_guard lock(mutex());
+  const auto tag = tags_.find(record.correlation);
   // Without times: the kernel had not ended when the records were asked for.
   if (tag == tags_.end() || record.end == 0) return;
-  auto pending = pending_.find(tag->second);
-  if (pending != pending_.end()) pending->second.time = Nanoseconds(static_cast<double>(record.end - record.start));
+  note_time(tag->second, Nanoseconds(static_cast<double>(record.end - record.start)), gpu::OfSeveral::last);
 }
 
-LaunchTag ActivityClock::begin() {
-  std::lock_guard lock(mutex_);
-  pending_[++last_tag_];
-  return current_tag = last_tag_;
-}
+void ActivityClock::begun(LaunchTag tag) { current_tag = tag; }
 
-void ActivityClock::end(LaunchTag tag, bool launched) {
-  current_tag = 0;
-  if (!launched) forget(tag);
+void ActivityClock::ended(LaunchTag) { current_tag = 0; }
+
+void ActivityClock::dropped(LaunchTag tag) {
+  const auto known = correlations_.find(tag);
+  if (known == correlations_.end()) return;
+  for (uint32_t correlation : known->second) tags_.erase(correlation);
+  correlations_.erase(known);
 }
 
 Status ActivityClock::flush() { return cupti_.check(cupti_.flush_all(0), "cuptiActivityFlushAll(0)"); }
 
-std::optional<Nanoseconds> ActivityClock::take(LaunchTag tag) {
-  std::lock_guard lock(mutex_);
-  auto pending = pending_.find(tag);
-  if (pending == pending_.end() || !pending->second.time) return std::nullopt;
-  const Nanoseconds time = *pending->second.time;
-  erase(pending);
-  return time;
-}
-
-void ActivityClock::forget(LaunchTag tag) {
-  std::lock_guard lock(mutex_);
-  if (auto pending = pending_.find(tag); pending != pending_.end()) erase(pending);
-}
-
-void ActivityClock::erase(std::unordered_map<LaunchTag, Pending>::iterator pending) {
-  for (uint32_t correlation : pending->second.correlations) tags_.erase(correlation);
-  pending_.erase(pending);
-}
-
-bool ActivityClock::all_there(std::span<const LaunchTag> tags) {
-  std::lock_guard lock(mutex_);
-  return std::all_of(tags.begin(), tags.end(), [&](LaunchTag tag) {
-    auto pending = pending_.find(tag);
-    return pending != pending_.end() && pending->second.time;
-  });
-}
-
-Result<std::vector<Nanoseconds>> ActivityClock::take_all(std::span<const LaunchTag> tags) {
-  if (tags.empty()) return std::vector<Nanoseconds>();
-  Status flushed = all_there(tags) ? Status() : flush();
-  // A buffer that also has a kernel of another stream that still runs comes only by force, and that kernel's time is then lost.
-  for (int tries = 0; flushed.ok() && tries < kPatience && !all_there(tags); ++tries) {
-    if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    flushed = tries < kGentleTries ? flush() : cupti_.check(cupti_.flush_all(kCuptiFlushForced), "cuptiActivityFlushAll(FORCED)");
-  }
-  std::vector<Nanoseconds> times;
-  for (LaunchTag tag : tags) {
-    if (auto time = take(tag))
-      times.push_back(*time);
-    else
-      forget(tag);
-  }
-  MNEME_TRY(flushed);
-  if (times.size() != tags.size())
-    return error(Code::internal,
-                 "timing {} launches: CUPTI has records of {} of them only; MNEME_CLOCK=event times them by events instead",
-                 tags.size(), times.size());
-  return times;
+Status ActivityClock::flush_by_force() {
+  return cupti_.check(cupti_.flush_all(kCuptiFlushForced), "cuptiActivityFlushAll(FORCED)");
 }
 
 }  // namespace mneme::cuda

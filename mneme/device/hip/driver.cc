@@ -7,6 +7,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
+
+#include "mneme/device/hip/dispatch_clock.h"
 
 namespace mneme::hip {
 namespace {
@@ -39,15 +42,17 @@ std::span<const std::string> runtime_libraries() {
   return names;
 }
 
-Result<const Driver*> open_driver(std::span<const std::string> libraries) {
+Result<const Driver*> open_driver(std::span<const std::string> libraries, const std::vector<std::string>& profilers) {
   static std::mutex mutex;
   static auto* drivers = new std::map<std::string, std::unique_ptr<Driver>>;  // outlives every user at exit
   std::lock_guard lock(mutex);
   std::string reason;
+  bool first = true;  // of those that the process does not have yet
   // One that the process has comes before newer ones: a program that is recorded has its memory of it.
   for (const int loaded : {RTLD_NOLOAD, 0}) {
     for (const std::string& library : libraries) {
       if (auto found = drivers->find(library); found != drivers->end()) return found->second.get();
+      if (loaded == 0 && std::exchange(first, false) && !profilers.empty()) DispatchClock::prepare(profilers);
       // Never closed: the runtime keeps threads and exit handlers of its own.
       void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | loaded);
       if (handle == nullptr) {
@@ -73,7 +78,7 @@ Status find_driver(const std::string& control) {
                  "--device /dev/dri, or choose another device (--device cpu)",
                  control, control);
   }
-  return open_driver().status();
+  return open_driver(runtime_libraries(), rocprofiler_paths()).status();
 }
 
 }  // namespace mneme::hip

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "mneme/base/status.h"
 #include "mneme/device/hip/hip_types.h"
@@ -83,9 +84,10 @@ struct Driver {
 // The names that the runtime has had, newest first: of ROCm 7, 6 and 5.
 std::span<const std::string> runtime_libraries();
 
-// The table of the first library that opens, which the first call opens. unavailable, with advice: none opens, or one lacks a
-// function. Thread-safe.
-Result<const Driver*> open_driver(std::span<const std::string> libraries = runtime_libraries());
+// The table of the first library that opens, which the first call opens. Before it opens one that the process does not have yet,
+// it has kernels timed by the first of `profilers` that opens (DispatchClock::prepare()); empty: by none. unavailable, with
+// advice: none opens, or one lacks a function. Thread-safe.
+Result<const Driver*> open_driver(std::span<const std::string> libraries, const std::vector<std::string>& profilers = {});
 
 // ok where AMD's kernel driver is there, and HIP's runtime opens; else unavailable. Where the file `control` of the kernel driver
 // is not there nothing is opened.

@@ -119,6 +119,7 @@ Error launch(FunctionHandle function, const unsigned (&grid)[3], const unsigned 
     mneme::gpu::host::run_own_kernel(made.kernel, grid[0], block[0], arguments);
     return 0;
   }
+  fake_dispatch(930);
   memcpy(made.grid, grid, sizeof grid);
   memcpy(made.block, block, sizeof block);
   made.shared_bytes = shared_bytes;
@@ -141,6 +142,8 @@ Error launch(FunctionHandle function, const unsigned (&grid)[3], const unsigned 
 }
 
 }  // namespace
+
+FakeHipState& mneme::hip::fake_hip_state() { return state; }
 
 extern "C" {
 
@@ -165,6 +168,7 @@ const char* hipGetErrorString(Error error) {
 Error hipInit(unsigned) {
   ENTER();
   if (state.watched_address != 0) state.mapped_at_start = is_mapped(state.watched_address);
+  fake_rocprofiler_runtime_starts();
   return 0;
 }
 Error hipGetDeviceCount(int* count) {

@@ -24,6 +24,22 @@ struct FakeLaunch {
   std::vector<std::byte> parameters;  // packed
 };
 
+// What the library's rocprofiler-sdk is told (fake_rocprofiler.cc).
+struct FakeRocprofilerState {
+  std::string fail_function;  // the next call of it returns fail_status
+  int fail_status = 0;
+  std::vector<std::string> calls;
+  bool configured = false;   // by a client of this test's
+  uint32_t version = 10000;  // 1.0.0
+  std::string kind_name = "KERNEL_DISPATCH";
+  bool runtime_started_before = false;  // so that it never hears of the runtime
+  bool forget_client = false;           // it configures its client and does not initialise it
+  std::vector<uint64_t> kernel_times;   // ns, of the next kernels; then all have 930
+  uint64_t record_size = 184;
+  bool lose_records = false, ends_before_start = false;
+  int flushes = 0, records_come_after = 0;  // flushes that bring nothing
+};
+
 struct FakeHipState {
   // Makes the next call of `fail_function` (after `fail_after` good ones) return `fail_error`.
   std::string fail_function;
@@ -44,6 +60,7 @@ struct FakeHipState {
   uint64_t host_offset = 0;                                              // between a registered page's two addresses
   bool late_copies = false;  // between host and device: done no sooner than they are waited for
 
+  FakeRocprofilerState rocprofiler;
   FakeLaunch last_launch;
   std::vector<std::vector<std::byte>> images;  // that were loaded: their first bytes
   int modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0, memory_handles = 0;
@@ -52,5 +69,10 @@ struct FakeHipState {
 
 // Exported by the library as "mneme_fake_hip_state". Reset by assigning a fresh value.
 using FakeHipStateFunction = FakeHipState* (*)();
+
+// Within the library.
+FakeHipState& fake_hip_state();
+void fake_rocprofiler_runtime_starts();
+void fake_dispatch(uint64_t nanoseconds);
 
 }  // namespace mneme::hip
