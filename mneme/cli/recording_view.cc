@@ -1,6 +1,7 @@
 #include "mneme/cli/recording_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <tuple>
@@ -189,8 +190,8 @@ std::string format_argument(const Parameter& parameter, ByteSpan parameters) {
 }
 
 std::string format_image(const CodeImageRecord& image, const KernelRecord& kernel) {
-  return fmt::format("{}, {}, {} ({})", image.kind == CodeImageRecord::Kind::ptx ? "PTX" : "cubin", kernel.arch, image.size,
-                     image_file_name(image));
+  constexpr std::array<std::string_view, 3> kNames = {"cubin", "PTX", "code object"};
+  return fmt::format("{}, {}, {} ({})", kNames[static_cast<size_t>(image.kind)], kernel.arch, image.size, image_file_name(image));
 }
 
 MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue) {

@@ -1,5 +1,6 @@
 // The table of compilers: a kind of device that code can be compiled for joins here by one row.
 #include "mneme/compile/amdgpu/architecture.h"
+#include "mneme/compile/amdgpu/code_object_comparison.h"
 #include "mneme/compile/amdgpu/compiler.h"
 #include "mneme/compile/amdgpu/identity.h"
 #include "mneme/compile/backend.h"
@@ -34,7 +35,8 @@ constexpr CompilerBackend kCompilerBackends[] = {
      .create = amdgpu::create_compiler,
      .plan = amdgpu::plan_compiler,
      .check_options = amdgpu::check_options,
-     .runs_on = amdgpu::runs_on},
+     .runs_on = amdgpu::runs_on,
+     .compare_machine_code = amdgpu::compare_code_objects},
     {.kind = DeviceKind::cpu,
      .architecture_prefix = cpu::kArchitecture,
      .architecture = [](const std::string&) { return std::string(cpu::kArchitecture); },

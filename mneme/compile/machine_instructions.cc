@@ -44,7 +44,7 @@ class Disassembler {
 
   bool works() const { return disassembler_ && printer_; }
 
-  // Calls `visit` with each instruction; false: there is one that is none.
+  // Calls `visit` with each instruction, its address and its size; false: there is one that is none.
   template <typename Visit>
   bool for_each(llvm::ArrayRef<uint8_t> bytes, uint64_t address, Visit visit) const {
     for (uint64_t at = 0; at < bytes.size();) {
@@ -53,7 +53,7 @@ class Disassembler {
       if (disassembler_->getInstruction(instruction, size, bytes.slice(at), address + at, llvm::nulls()) ==
           llvm::MCDisassembler::Fail)
         return false;
-      visit(instruction, address + at);
+      visit(instruction, address + at, size);
       at += size;
     }
     return true;
@@ -113,6 +113,10 @@ std::optional<std::vector<Function>> functions_of(ByteSpan bytes) {
   return functions;
 }
 
+Status no_disassembler(const InstructionSet& set) {
+  return error(Code::unavailable, "disassembling for {}: LLVM has no disassembler for {}", set.processor, set.triple);
+}
+
 }  // namespace
 
 std::optional<uint64_t> count_instructions(ByteSpan file, const InstructionSet& set) {
@@ -121,15 +125,14 @@ std::optional<uint64_t> count_instructions(ByteSpan file, const InstructionSet& 
   if (!functions || !disassembler.works()) return std::nullopt;
   uint64_t total = 0;
   for (const Function& function : *functions)
-    if (!disassembler.for_each(function.bytes, function.address, [&](const llvm::MCInst&, uint64_t) { ++total; }))
+    if (!disassembler.for_each(function.bytes, function.address, [&](const llvm::MCInst&, uint64_t, uint64_t) { ++total; }))
       return std::nullopt;
   return total;
 }
 
 Result<std::string> print_instructions(ByteSpan file, const InstructionSet& set) {
   const Disassembler disassembler(set);
-  if (!disassembler.works())
-    return error(Code::unavailable, "disassembling for {}: LLVM has no disassembler for {}", set.processor, set.triple);
+  if (!disassembler.works()) return no_disassembler(set);
   auto functions = functions_of(file);
   if (!functions) return error(Code::corrupt, "disassembling for {}: it is no whole ELF file", set.processor);
   std::ranges::stable_sort(*functions, {}, &Function::address);
@@ -137,7 +140,7 @@ Result<std::string> print_instructions(ByteSpan file, const InstructionSet& set)
   llvm::raw_string_ostream stream(text);
   for (const Function& function : *functions) {
     stream << (text.empty() ? "" : "\n") << function.name << ":\n";
-    const auto print = [&](const llvm::MCInst& instruction, uint64_t address) {
+    const auto print = [&](const llvm::MCInst& instruction, uint64_t address, uint64_t) {
       disassembler.print(instruction, address, stream);
       stream << '\n';
     };
@@ -145,6 +148,21 @@ Result<std::string> print_instructions(ByteSpan file, const InstructionSet& set)
       return error(Code::corrupt, "disassembling for {}: '{}' has bytes that are no instruction", set.processor, function.name);
   }
   return text;
+}
+
+Result<std::vector<MachineInstruction>> read_instructions(ByteSpan code, uint64_t address, const InstructionSet& set) {
+  const Disassembler disassembler(set);
+  if (!disassembler.works()) return no_disassembler(set);
+  std::vector<MachineInstruction> instructions;
+  const auto add = [&](const llvm::MCInst& instruction, uint64_t at, uint64_t size) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    disassembler.print(instruction, at, stream);
+    instructions.push_back({at, size, llvm::StringRef(text).trim().str()});
+  };
+  if (!disassembler.for_each({reinterpret_cast<const uint8_t*>(code.data()), code.size()}, address, add))
+    return error(Code::corrupt, "disassembling for {}: there are bytes that are no instruction", set.processor);
+  return instructions;
 }
 
 }  // namespace mneme

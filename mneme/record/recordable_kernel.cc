@@ -66,8 +66,9 @@ Result<ByteVector> own_machine_code(const RegisteredKernel& registered) {
 // It is there to be compared with, so that nothing depends on it. Beside IR without a pipeline it would mean that the kernel is
 // to be replayed by it.
 void add_machine_code(RecordableKernel& kernel) {
-  if (kernel.record.target != "nvptx" || kernel.record.pipeline.empty()) return;
-  if (auto code = own_machine_code(*kernel.registered); code.ok()) add_image(kernel.record, CodeImageRecord::Kind::cubin, *code);
+  if (kernel.record.pipeline.empty()) return;
+  const auto kind = kernel.record.target == "nvptx" ? CodeImageRecord::Kind::cubin : CodeImageRecord::Kind::hsaco;
+  if (auto code = own_machine_code(*kernel.registered); code.ok()) add_image(kernel.record, kind, *code);
 }
 
 Status fill(RecordableKernel& kernel) {

@@ -20,8 +20,7 @@ Status check_comparable(const Configuration& configuration, const KernelRecord& 
   if (changes_code(configuration)) return Status(Code::unsupported, "the configuration changes it");
   if (names_program_code(configuration, kernel)) return Status(Code::unsupported, "it is the program's own");
   if (kernel.pipeline.empty()) return Status(Code::unsupported, "the recording does not say how the program was compiled");
-  if (kernel.find_image(CodeImageRecord::Kind::cubin) == nullptr)
-    return Status(Code::unsupported, "the program's machine code was not recorded");
+  if (kernel.machine_code() == nullptr) return Status(Code::unsupported, "the program's machine code was not recorded");
   return {};
 }
 
@@ -29,7 +28,7 @@ Status check_comparable(const Configuration& configuration, const KernelRecord& 
 
 Result<CodeComparison> Session::compare_with_program(const Configuration& configuration) {
   MNEME_TRY(check_comparable(configuration, kernel_));
-  MNEME_ASSIGN(const ByteVector program, database_.load_image(kernel_, CodeImageRecord::Kind::cubin));
+  MNEME_ASSIGN(const ByteVector program, database_.load_image(*kernel_.machine_code()));
   MNEME_ASSIGN(const DeviceKind kind, kind_of_architecture(kernel_.arch));
   MNEME_ASSIGN(const auto compiler, Compiler::create(kind, kernel_.arch));
   // Without a plan: in the program no variable is bound to an address.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
+#include "mneme/abi/segment.h"
 #include "mneme/runtime/code_bundle.h"
 #include "mneme/runtime/elf_view.h"
 #include "mneme/runtime/segments.h"
@@ -10,7 +12,8 @@
 namespace mneme {
 namespace {
 
-constexpr uint64_t kBundleAlignment = 4096;  // of code objects in a bundle, as clang has it
+constexpr uint64_t kBundleAlignment = 4096;      // of code objects in a bundle, as clang has it
+constexpr std::string_view kDescriptor = ".kd";  // ends the name of a kernel's descriptor; the kernel's name stands before it
 
 bool is_elf(const void* bytes) { return std::memcmp(bytes, ELFMAG, SELFMAG) == 0; }
 
@@ -57,7 +60,6 @@ Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name) 
 
 Result<CodeSymbols> read_code_object_symbols(ByteSpan code_object, const std::string& name) {
   MNEME_ASSIGN(const ElfView elf, ElfView::open_any(code_object, name));
-  constexpr std::string_view kDescriptor = ".kd";    // a kernel's, which the kernel's name stands before
   constexpr std::string_view kManaged = ".managed";  // what a managed variable holds at first, likewise
   CodeSymbols symbols;
   Status damaged;
@@ -83,6 +85,28 @@ Result<CodeSymbols> read_code_object_symbols(ByteSpan code_object, const std::st
   MNEME_TRY(damaged);
   for (const auto& [variable, value] : symbols.managed) symbols.variables.erase(variable);
   return symbols;
+}
+
+bool is_code_object(ByteSpan bytes) {
+  const std::string no_name;
+  const auto elf = ElfView::open_any(bytes, no_name);
+  return elf.ok() && elf->header().e_machine == kMachineAmdGpu;
+}
+
+Result<ByteVector> keep_kernel_of_code_object(ByteSpan code_object, std::string_view kernel, const std::string& name) {
+  MNEME_ASSIGN(const ElfView elf, ElfView::open_any(code_object, name));
+  MNEME_ASSIGN(const CodeSymbols symbols, read_code_object_symbols(code_object, name));
+  const std::set<std::string_view> kernels(symbols.kernels.begin(), symbols.kernels.end());
+  if (!kernels.contains(kernel)) return error(Code::not_found, "{}: the code object has no kernel {}", name, kernel);
+  ByteVector kept(code_object.begin(), code_object.end());
+  MNEME_TRY(elf.visit_symbols([&](const Elf64_Sym& symbol, std::string_view symbol_name) {
+    const bool is_segment = symbol_name.starts_with(MNEME_SEGMENT_PREFIX);
+    const bool is_other = symbol_name != kernel && kernels.contains(symbol_name) && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+    if (!is_segment && !is_other) return;
+    const auto bytes = elf.bytes_of(symbol);
+    if (bytes.ok() && !bytes->empty()) std::memset(kept.data() + (bytes->data() - code_object.data()), 0, bytes->size());
+  }));
+  return kept;
 }
 
 }  // namespace mneme

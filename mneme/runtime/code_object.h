@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mneme/base/status.h"
@@ -33,5 +34,10 @@ struct CodeSymbols {
 Result<CodeSymbols> read_code_symbols(ByteSpan bundle, const std::string& name);
 // The same of a code object.
 Result<CodeSymbols> read_code_object_symbols(ByteSpan code_object, const std::string& name);
+
+// Whether the bytes begin as a code object.
+bool is_code_object(ByteSpan bytes);
+// Does the work of keep_kernel() (device_code.h) for a code object.
+Result<ByteVector> keep_kernel_of_code_object(ByteSpan code_object, std::string_view kernel, const std::string& name);
 
 }  // namespace mneme

@@ -5,6 +5,9 @@
 #include <fstream>
 
 #include "mneme/runtime/code_bundle.h"
+#include "mneme/runtime/device_code.h"
+#include "mneme/runtime/elf_view.h"
+#include "mneme/runtime/segments.h"
 #include "mneme/runtime/testing/device_image.h"
 
 namespace mneme {
@@ -67,6 +70,35 @@ TEST(CodeObject, InMemoryItIsAsLongAsItsHeadersSay) {
 TEST(CodeObject, DamageIsAnError) {
   EXPECT_FALSE(read_code_symbols(make_bundle({{"hipv4-amdgcn-amd-amdhsa--gfx90a", bytes_of("no ELF file")}}), "m").ok());
   EXPECT_FALSE(bundle_of(bytes_of("\177ELF and no more"), "m").ok());
+}
+
+TEST(KeepKernel, OfACodeObjectLeavesOutOtherKernelsCodeAlone) {
+  const ByteVector bundle = read_file(MNEME_TEST_BUNDLE);
+  const auto code = find_code_object(bundle, "gfx90a", "b");
+  ASSERT_TRUE(code.ok());
+  const auto kept = keep_kernel(code->bytes, "_Z5clearPi", "x");
+  ASSERT_TRUE(kept.ok()) << kept.status().to_string();
+  ASSERT_EQ(kept->size(), code->bytes.size());
+  const auto code_of = [](ByteSpan bytes, const std::string& function) {
+    const std::string name = "x";
+    const auto elf = ElfView::open_any(bytes, name);
+    ByteVector found;
+    EXPECT_TRUE(elf->visit_symbols([&](const Elf64_Sym& symbol, std::string_view symbol_name) {
+                     const auto content = symbol_name == function ? elf->bytes_of(symbol) : Result<ByteSpan>(ByteSpan());
+                     if (content.ok() && !content->empty()) found.assign(content->begin(), content->end());
+                   })
+                    .ok());
+    return found;
+  };
+  EXPECT_EQ(code_of(*kept, "_Z5clearPi"), code_of(code->bytes, "_Z5clearPi"));
+  const ByteVector other = code_of(code->bytes, "_Z3addPi4Pairi");
+  EXPECT_NE(other, ByteVector(other.size()));
+  EXPECT_EQ(code_of(*kept, "_Z3addPi4Pairi"), ByteVector(other.size()));
+  EXPECT_EQ(read_code_object_symbols(*kept, "x")->kernels, read_code_object_symbols(code->bytes, "x")->kernels);
+  EXPECT_FALSE(read_segments(code->bytes, "x")->segments.empty());
+  EXPECT_TRUE(!read_segments(*kept, "x").ok() || read_segments(*kept, "x")->segments.empty()) << "Mneme's segments";
+  EXPECT_EQ(keep_kernel(code->bytes, "counter", "x").status().to_string(), "not_found: x: the code object has no kernel counter");
+  EXPECT_EQ(keep_kernel(code->bytes.first(100), "_Z5clearPi", "x").status().code(), Code::corrupt);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "mneme/abi/segment.h"
+#include "mneme/runtime/code_object.h"
 #include "mneme/runtime/device_code.h"
 #include "mneme/runtime/elf_view.h"
 
@@ -122,7 +123,9 @@ Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, c
   return found;
 }
 
-Result<ByteVector> keep_kernel(ByteSpan cubin, std::string_view kernel, const std::string& name) {
+Result<ByteVector> keep_kernel(ByteSpan code, std::string_view kernel, const std::string& name) {
+  if (is_code_object(code)) return keep_kernel_of_code_object(code, kernel, name);
+  const ByteSpan cubin = code;
   MNEME_ASSIGN(const ElfView elf, ElfView::open(cubin, name));
   ByteVector kept(cubin.begin(), cubin.end());
   const auto clear = [&](ByteSpan part) {

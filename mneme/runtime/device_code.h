@@ -60,9 +60,9 @@ struct CubinKernel {
 // not_found: the cubin has no such kernel.
 Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, const std::string& name);
 
-// The cubin with zeros in the place of what is not the kernel's: the code of other kernels, and Mneme's segments. All else stays,
-// in its place. not_found: as above.
-Result<ByteVector> keep_kernel(ByteSpan cubin, std::string_view kernel, const std::string& name);
+// A cubin, or an AMD code object, with zeros in the place of what is not the kernel's: the code of other kernels, and Mneme's
+// segments. All else stays, in its place. not_found: as above.
+Result<ByteVector> keep_kernel(ByteSpan code, std::string_view kernel, const std::string& name);
 
 // A variable in a cubin, by the name that the driver finds it under.
 struct CubinVariable {

@@ -31,6 +31,9 @@ inline constexpr FormatVersion kOutsideMemoryVersion{4, 0};
 inline constexpr FormatVersion kCodeLevelVersion{3, 1};
 // Of a list with a trimmed instance. A reader of version 2 replays it, and does not know that it is one.
 inline constexpr FormatVersion kTrimmedVersion{2, 4};
+// Of a kernel with a code object for an AMD GPU beside its IR. A reader of version 2 replays it, and does not see the code
+// object.
+inline constexpr FormatVersion kCodeObjectVersion{2, 5};
 // Of every other file. A reader of version 2 can use it.
 inline constexpr FormatVersion kCommonVersion{2, 3};
 // incompatible, naming both versions, unless a file of this version can be read.

@@ -143,6 +143,28 @@ TEST(KernelCodec, AKernelWithoutIrIsOfVersion3) {
   }
 }
 
+// A reader before version 2.5 reads the list of code objects over, and replays the kernel all the same.
+TEST(KernelCodec, CodeObjectsAreAListOfTheirOwnSinceVersion25) {
+  KernelDocument document = kernel_document();
+  document.instances.clear();
+  document.kernel.images = {{CodeImageRecord::Kind::hsaco, digest("code object"), Bytes(4096)}};
+  const std::string text = encode_kernel(document);
+  const json written = json::parse(text);
+  EXPECT_EQ(written["version"], (json{{"major", 2}, {"minor", 5}}));
+  EXPECT_EQ(written["kernel"]["images"], json::array());
+  const std::string file = "Image_" + digest("code object").hex() + ".hsaco";
+  EXPECT_EQ(written["kernel"]["code_objects"],
+            json::array({{{"kind", "hsaco"}, {"bytes", 4096}, {"digest", digest("code object").hex()}, {"file", file}}}));
+  auto decoded = decode_kernel(text, "k.json");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, document);
+  EXPECT_EQ(decoded->kernel.machine_code(), &decoded->kernel.images[0]);
+  EXPECT_EQ(refusal([&](json& j) { j["kernel"]["code_objects"] = j["kernel"]["images"]; }),
+            "corrupt: k.json: /kernel/code_objects/0/kind: the image kind 'cubin' is not known");
+  EXPECT_EQ(refusal([&](json& j) { j["kernel"]["images"] = written["kernel"]["code_objects"]; }),
+            "corrupt: k.json: /kernel/images/0/kind: the image kind 'hsaco' is not known");
+}
+
 TEST(KernelCodec, DocumentsUpToVersion21HaveIrAndNoImages) {
   KernelDocument document = kernel_document();
   json written = json::parse(encode_version_1(document));

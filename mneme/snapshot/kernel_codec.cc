@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include "mneme/snapshot/codec.h"
 #include "mneme/snapshot/instance_json.h"
@@ -14,7 +15,14 @@ using nlohmann::json;
 constexpr const char* kFormat = "mneme kernel";
 constexpr std::array kParameterKinds = {"integer", "floating", "pointer", "aggregate", "opaque"};
 constexpr std::array kLevels = {CodeLevel::ir, CodeLevel::ptx, CodeLevel::cubin};
+// In a list of its own each, since a reader before version 2.5 knows no code objects, and reads what it does not know over.
 constexpr std::array kImageKinds = {CodeImageRecord::Kind::cubin, CodeImageRecord::Kind::ptx};
+constexpr std::array kCodeObjectKinds = {CodeImageRecord::Kind::hsaco};
+struct ImageList {
+  const char* key;
+  std::span<const CodeImageRecord::Kind> kinds;
+};
+constexpr ImageList kImages = {"images", kImageKinds}, kCodeObjects = {"code_objects", kCodeObjectKinds};
 // CUDA's limit is 32764 bytes; anything near this one is damage.
 constexpr uint64_t kMaxParameterBytes = 1 << 20;
 
@@ -47,22 +55,24 @@ json to_json(const CodeImageRecord& i) {
 }
 
 json to_json(const KernelRecord& k) {
-  json parameters = json::array(), globals = json::array(), images = json::array();
+  json parameters = json::array(), globals = json::array();
   for (const Parameter& p : k.parameters) parameters.push_back(to_json(p));
   for (const GlobalInfo& g : k.globals) globals.push_back(to_json(g));
-  for (const CodeImageRecord& i : k.images) images.push_back(to_json(i));
-  return {{"static_hash", k.static_hash.hex()},
-          {"name", k.name},
-          {"demangled", k.demangled},
-          {"source", k.source},
-          {"target", k.target},
-          {"arch", k.arch},
-          {"pipeline", k.pipeline},
-          {"parameters", parameters},
-          {"parameter_bytes", k.parameter_bytes},
-          {"globals", globals},
-          {"code", to_string(k.level)},
-          {"images", images}};
+  json kernel = {{"static_hash", k.static_hash.hex()},
+                 {"name", k.name},
+                 {"demangled", k.demangled},
+                 {"source", k.source},
+                 {"target", k.target},
+                 {"arch", k.arch},
+                 {"pipeline", k.pipeline},
+                 {"parameters", parameters},
+                 {"parameter_bytes", k.parameter_bytes},
+                 {"globals", globals},
+                 {"code", to_string(k.level)},
+                 {kImages.key, json::array()}};
+  for (const CodeImageRecord& i : k.images)
+    kernel[i.kind == CodeImageRecord::Kind::hsaco ? kCodeObjects.key : kImages.key].push_back(to_json(i));
+  return kernel;
 }
 
 Status read_alignment(const JsonCursor& at, uint32_t& alignment) {
@@ -99,21 +109,22 @@ Status read_global(const JsonCursor& at, GlobalInfo& out) {
   return at.read("escapes", out.escapes);
 }
 
-Status read_image(const JsonCursor& at, CodeImageRecord& out) {
+Status read_image(const JsonCursor& at, const ImageList& list, CodeImageRecord& out) {
   std::string kind;
   MNEME_TRY(at.read("kind", kind));
-  const auto known = std::find_if(kImageKinds.begin(), kImageKinds.end(), [&](auto each) { return to_string(each) == kind; });
-  if (known == kImageKinds.end()) return at.member("kind")->corrupt(fmt::format("the image kind '{}' is not known", kind));
+  const auto known = std::ranges::find(list.kinds, kind, [](auto each) { return to_string(each); });
+  if (known == list.kinds.end()) return at.member("kind")->corrupt(fmt::format("the image kind '{}' is not known", kind));
   out.kind = *known;
   MNEME_TRY(at.read("bytes", out.size));
   MNEME_TRY(at.read("digest", out.digest));
   return at.read_file_name("file", image_file_name(out));
 }
 
-// Since versions 2.2 and 3.0.
+// Since versions 2.2 and 3.0; code objects since 2.5.
 Status read_code(const JsonCursor& at, KernelRecord& out) {
-  if (at.value().contains("images"))
-    MNEME_TRY(at.each("images", [&](const JsonCursor& entry) { return read_image(entry, out.images.emplace_back()); }));
+  for (const ImageList* list : {&kImages, &kCodeObjects})
+    if (at.value().contains(list->key))
+      MNEME_TRY(at.each(list->key, [&](const JsonCursor& entry) { return read_image(entry, *list, out.images.emplace_back()); }));
   if (!at.value().contains("code")) return {};
   std::string level;
   MNEME_TRY(at.read("code", level));
@@ -207,7 +218,8 @@ std::string state_file_name(Moment moment, const Digest& static_hash, const Dige
 
 std::string encode_kernel(const KernelDocument& document) {
   const bool has_ir = document.kernel.level == CodeLevel::ir;
-  const FormatVersion version = has_ir ? kCommonVersion : kCodeLevelVersion;
+  FormatVersion version = has_ir ? kCommonVersion : kCodeLevelVersion;
+  if (has_ir && document.kernel.find_image(CodeImageRecord::Kind::hsaco) != nullptr) version = kCodeObjectVersion;
   json root = {{"format", kFormat},
                {"version", {{"major", version.major}, {"minor", version.minor}}},
                {"kernel", to_json(document.kernel)}};

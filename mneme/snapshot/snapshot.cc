@@ -17,7 +17,10 @@ std::string_view to_string(CodeLevel level) {
   return kNames[static_cast<size_t>(level)];
 }
 
-std::string_view to_string(CodeImageRecord::Kind kind) { return kind == CodeImageRecord::Kind::cubin ? "cubin" : "ptx"; }
+std::string_view to_string(CodeImageRecord::Kind kind) {
+  constexpr std::array<std::string_view, 3> kNames = {"cubin", "ptx", "hsaco"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 std::string_view to_string(Region::Kind kind) {
   constexpr std::array<std::string_view, 6> kNames = {"allocation",    "global",         "host memory",
@@ -28,6 +31,11 @@ std::string_view to_string(Region::Kind kind) {
 const CodeImageRecord* KernelRecord::find_image(CodeImageRecord::Kind kind) const {
   const auto found = std::find_if(images.begin(), images.end(), [&](const CodeImageRecord& image) { return image.kind == kind; });
   return found == images.end() ? nullptr : &*found;
+}
+
+const CodeImageRecord* KernelRecord::machine_code() const {
+  const CodeImageRecord* cubin = find_image(CodeImageRecord::Kind::cubin);
+  return cubin != nullptr ? cubin : find_image(CodeImageRecord::Kind::hsaco);
 }
 
 std::string recorded_as(const KernelRecord& kernel) {

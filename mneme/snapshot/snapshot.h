@@ -56,15 +56,15 @@ struct GlobalInfo {
 enum class CodeLevel { ir, ptx, cubin };
 std::string_view to_string(CodeLevel level);  // as in JSON: "ir", "ptx", "cubin"
 
-// One piece of the kernel's code as the program had it: a cubin, or PTX text.
+// One piece of the kernel's code as the program had it: a cubin, PTX text, or a code object for an AMD GPU.
 struct CodeImageRecord {
-  enum class Kind { cubin, ptx };
+  enum class Kind { cubin, ptx, hsaco };
   Kind kind = Kind::cubin;
   Digest digest;  // of its bytes, by which its file is named
   Bytes size;
   friend bool operator==(const CodeImageRecord&, const CodeImageRecord&) = default;
 };
-std::string_view to_string(CodeImageRecord::Kind kind);  // "cubin", "ptx"
+std::string_view to_string(CodeImageRecord::Kind kind);  // "cubin", "ptx", "hsaco"
 
 struct KernelRecord {
   Digest static_hash;
@@ -80,10 +80,12 @@ struct KernelRecord {
   std::vector<GlobalInfo> globals;
   CodeLevel level = CodeLevel::ir;
   // What was recorded of the program's own code. The levels ptx and cubin have an image of that kind; the level ptx may have a
-  // cubin too, which is what the program ran, and so may the level ir.
+  // cubin too, which is what the program ran, and so may the level ir, or of AMD's a code object.
   std::vector<CodeImageRecord> images;
   // Null where there is no image of the kind.
   const CodeImageRecord* find_image(CodeImageRecord::Kind kind) const;
+  // The machine code, of whichever vendor; null where none was recorded.
+  const CodeImageRecord* machine_code() const;
   friend bool operator==(const KernelRecord&, const KernelRecord&) = default;
 };
 // "the kernel was recorded as machine code (cubin)": how messages begin that refuse what the level of its code lacks.

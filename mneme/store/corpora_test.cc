@@ -30,7 +30,8 @@ void check_corpus(const Path& directory) {
   ASSERT_EQ(listing->kernels.size(), 1u);
   const KernelDocument& document = listing->kernels[0];
   EXPECT_EQ(document.kernel.demangled, "scale(int*, int, int)");
-  EXPECT_EQ(document.kernel.target, "nvptx");
+  const bool is_hip = directory.filename() == "2.5";
+  EXPECT_EQ(document.kernel.target, is_hip ? "amdgcn" : "nvptx");
   ASSERT_EQ(document.kernel.parameters.size(), 3u);
   const bool has_ir = document.kernel.level == CodeLevel::ir;
   EXPECT_EQ(document.kernel.parameters[0].kind, has_ir ? Parameter::Kind::pointer : Parameter::Kind::opaque);
@@ -48,7 +49,7 @@ void check_corpus(const Path& directory) {
   EXPECT_EQ(dynamic_hash(recorded->instance, recorded->prologue), instance.dynamic_hash);
   // Since 2.3 and 3.1 only what the launch can reach.
   const size_t unrelated = instance.memory_extent == MemoryExtent::all ? 1 : 0;
-  EXPECT_EQ(unrelated == 0, directory.filename() == "2.3" || directory.filename() == "3.1");
+  EXPECT_EQ(unrelated == 0, is_hip || directory.filename() == "2.3" || directory.filename() == "3.1");
   const bool has_textures = directory.filename() == "5.0";
   ASSERT_EQ(recorded->prologue.regions.size(), unrelated + (has_textures ? 4 : 3));
   const bool is_trimmed = directory.filename() == "2.4";
@@ -89,6 +90,17 @@ void check_corpus(const Path& directory) {
 
   const KernelRecord& kernel = document.kernel;
   if (kernel.images.empty()) return;  // images and attributes are since 2.2, and kernels without IR since 3.0
+  if (is_hip) {
+    ASSERT_EQ(kernel.machine_code()->kind, CodeImageRecord::Kind::hsaco);
+    const auto code_object = database->load_image(*kernel.machine_code());
+    ASSERT_TRUE(code_object.ok()) << code_object.status().message();
+    EXPECT_EQ(std::memcmp(code_object->data(),
+                          "\x7f"
+                          "ELF",
+                          4),
+              0);
+    return;
+  }
   EXPECT_EQ(kernel.level, directory.filename().string()[0] == '3' ? CodeLevel::ptx : CodeLevel::ir);
   EXPECT_EQ(instance.attributes, (std::map<std::string, std::string>{{"programmatic_stream_serialization", "1"}}));
   const auto cubin = database->load_image(kernel, CodeImageRecord::Kind::cubin),
@@ -117,7 +129,7 @@ TEST(Corpora, EveryVersionStaysReadable) {
 TEST(Corpora, TheVersionThatIsWrittenHasOne) {
   Path current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", kFormatVersion.major, kFormatVersion.minor);
   EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
-  for (const FormatVersion version : {kCommonVersion, kTrimmedVersion}) {
+  for (const FormatVersion version : {kCommonVersion, kTrimmedVersion, kCodeObjectVersion}) {
     current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", version.major, version.minor);
     EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
   }

@@ -3,7 +3,7 @@
 //   DIR/<static-hash>.json                                    a kernel
 //   DIR/Instances_<static-hash>.mneme                         the list of its instances
 //   DIR/RecordedIR_<static-hash>.bc                           its IR, where it was recorded with IR
-//   DIR/Image_<digest>.cubin, Image_<digest>.ptx              the program's own code, for all kernels that it is of
+//   DIR/Image_<digest>.cubin, …ptx, …hsaco                    the program's own code, for all kernels that it is of
 //   DIR/DeviceState.prologue.<static-hash>.<dynamic-hash>.mneme   memory before the launch, as digests of pages
 //   DIR/DeviceState.epilogue.<static-hash>.<dynamic-hash>.mneme   memory after it
 //   DIR/pages/<digest>.mneme                                  packs of page contents, each content once

@@ -167,14 +167,25 @@ TEST_F(Images, AreReadBackAndKeptOnceForAllKernels) {
 
 TEST_F(Images, AreKeptBesideIr) {
   auto database = Database::create(directory_.path());
-  KernelRecord kernel = with_image(sample_kernel(), Kind::cubin, code(1));
-  kernel.level = CodeLevel::ir;
-  const auto dynamic = publish(*database, kernel, {code(1)});
-  ASSERT_TRUE(dynamic.ok()) << dynamic.status().message();
-  auto reader = Database::open(directory_.path());
-  EXPECT_EQ(*reader->load_ir(kernel.static_hash), noise(500, 7));
-  EXPECT_EQ(*reader->load_image(kernel, Kind::cubin), code(1));
-  EXPECT_TRUE(reader->check_instance(kernel.static_hash, *dynamic).ok());
+  for (const auto& [kind, name] : {std::pair(Kind::cubin, "nvidias"), std::pair(Kind::hsaco, "amds")}) {
+    KernelRecord kernel = with_image(sample_kernel(name), kind, code(1));
+    kernel.level = CodeLevel::ir;
+    const auto dynamic = publish(*database, kernel, {code(1)});
+    ASSERT_TRUE(dynamic.ok()) << dynamic.status().message();
+    auto reader = Database::open(directory_.path());
+    const auto image = reader->load_image(kernel, kind);
+    ASSERT_TRUE(image.ok()) << image.status().message();
+    EXPECT_EQ(*image, code(1));
+    const auto ir = reader->load_ir(kernel.static_hash);
+    ASSERT_TRUE(ir.ok()) << ir.status().message();
+    EXPECT_EQ(*ir, noise(500, 7));
+    EXPECT_EQ(reader->load_kernel(kernel.static_hash)->images, kernel.images);
+    EXPECT_TRUE(reader->check_instance(kernel.static_hash, *dynamic).ok());
+    EXPECT_TRUE(std::filesystem::exists(directory_.path() / image_file_name(kernel.images[0])));
+  }
+  ASSERT_TRUE(Database::open(directory_.path())->remove_all(Deed::remove).ok());
+  for (const char* end : {".cubin", ".hsaco"})
+    EXPECT_FALSE(std::filesystem::exists(directory_.path() / ("Image_" + digest_of(code(1)).hex() + end))) << end;
 }
 
 // A kernel of machine code whose IR is found later.

@@ -1,6 +1,7 @@
 #include "mneme/store/unneeded_files.h"
 
 #include <algorithm>
+#include <array>
 
 namespace mneme {
 namespace {
@@ -24,7 +25,10 @@ bool is_a_kernels(std::string_view name) {
          is_named(name, "DeviceState.prologue.", 2, ".mneme") || is_named(name, "DeviceState.epilogue.", 2, ".mneme");
 }
 
-bool is_image(std::string_view name) { return is_named(name, "Image_", 1, ".cubin") || is_named(name, "Image_", 1, ".ptx"); }
+bool is_image(std::string_view name) {
+  return std::ranges::any_of(std::array{".cubin", ".ptx", ".hsaco"},
+                             [&](const char* end) { return is_named(name, "Image_", 1, end); });
+}
 
 class Removal {
  public:

@@ -325,14 +325,18 @@ class Kernel(Shown, Sequence["Instance"]):
         """Whether the program's own machine code was recorded, which `image` gives."""
         return self._native.has_image
 
-    def image(self, kind: str = "cubin") -> bytes:
-        """The program's own code: a "cubin", or "ptx" text. Beside IR the cubin has zeros for other kernels' code.
+    def image(self, kind: str | None = None) -> bytes:
+        """The program's own code: a "cubin", "ptx" text, or of AMD's a code object ("hsaco"); default: the machine code.
+
+        Beside IR the machine code has zeros for other kernels' code.
 
         Raises:
             NotFoundError: None of the kind was recorded, as PTX of programs that were built for Mneme.
         """
-        if kind not in ("cubin", "ptx"):
-            raise InvalidArgumentError(f"an image of a kernel's code is 'cubin' or 'ptx', not {kind!r}")
+        if kind is None:
+            kind = "hsaco" if self.target == "amdgcn" else "cubin"
+        if kind not in ("cubin", "ptx", "hsaco"):
+            raise InvalidArgumentError(f"an image of a kernel's code is 'cubin', 'ptx' or 'hsaco', not {kind!r}")
         return self.database._native.load_image(self._native, kind)
 
     @property

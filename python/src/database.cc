@@ -143,9 +143,10 @@ nb::bytes load_ir(const Database& database, const KernelDocument& kernel) {
   return bytes_of(unwrap(std::move(module)));
 }
 
-// "cubin" or "ptx".
+// "cubin", "ptx" or "hsaco".
 nb::bytes load_image(const Database& database, const KernelDocument& kernel, const std::string& kind) {
-  const auto wanted = kind == "ptx" ? CodeImageRecord::Kind::ptx : CodeImageRecord::Kind::cubin;
+  using Kind = CodeImageRecord::Kind;
+  const auto wanted = kind == "ptx" ? Kind::ptx : kind == "hsaco" ? Kind::hsaco : Kind::cubin;
   auto image = [&] {
     nb::gil_scoped_release release;
     return database.load_image(kernel.kernel, wanted);
@@ -216,8 +217,7 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("target", [](const KernelDocument& self) { return self.kernel.target; })
       .def_prop_ro("architecture", [](const KernelDocument& self) { return self.kernel.arch; })
       .def_prop_ro("pipeline", [](const KernelDocument& self) { return self.kernel.pipeline; })
-      .def_prop_ro("has_image",
-                   [](const KernelDocument& self) { return self.kernel.find_image(CodeImageRecord::Kind::cubin) != nullptr; })
+      .def_prop_ro("has_image", [](const KernelDocument& self) { return self.kernel.machine_code() != nullptr; })
       .def_prop_ro("as_built", [](const KernelDocument& self) { return describe_as_built(self.kernel); })
       .def_prop_ro("code", [](const KernelDocument& self) { return std::string(mneme::to_string(self.kernel.level)); })
       .def_prop_ro("images",

@@ -29,7 +29,56 @@ contains out "adds floating-point numbers by atomic operations, and each order r
 compile_hip "$EXAMPLES/vecadd/vecadd.cu" vecadd
 expect 0 mneme record -rdb vecadd.db --device cpu --max 1 -- ./vecadd 5000
 expect 0 mneme check --device cpu --runs 2 vecadd.db add
-contains out "  code not compared with the program's: the program's machine code was not recorded"
+contains out "  same code as the program's: "
+
+# The program's code object is recorded beside the IR, without what is not the kernel's, and compared with what is made of the IR: of kernels that call,
+# read variables and texts, and have LDS; by both of clang's offload drivers, and for several architectures.
+cat >compared.hip <<'SOURCE'
+#include <cstdio>
+__device__ int counted, table[64];
+static __device__ int steps = 3;
+__constant__ float factors[4];
+__device__ __noinline__ float settle(float x, int n) { return n == 0 ? x : settle(x * factors[n & 3], n - 1) + 1; }
+__global__ void calls(float* out) { out[threadIdx.x] = settle(out[threadIdx.x], steps + table[threadIdx.x]); }
+__global__ void counts(int* out) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  atomicAdd(&counted, tile[63 - threadIdx.x]);
+  if (threadIdx.x == 0) table[counted & 63] = 7;
+}
+static __global__ void choose(int* out, int n) {
+  const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29};
+  out[threadIdx.x] = primes[(threadIdx.x + n) % 10];
+}
+template <typename T> __global__ void sums(T* out) { out[threadIdx.x] = sinf(out[threadIdx.x]) + out[threadIdx.x ^ 1]; }
+int main() {
+  float* floats;
+  int* ints;
+  if (hipMalloc(&floats, 256) || hipMalloc(&ints, 256) || hipMemset(floats, 0, 256) || hipMemset(ints, 0, 256)) return 1;
+  calls<<<1, 64>>>(floats);
+  counts<<<1, 64>>>(ints);
+  choose<<<1, 64>>>(ints, 3);
+  sums<<<1, 64>>>(floats);
+  return hipDeviceSynchronize();
+}
+SOURCE
+for options in "--offload-new-driver -O2" "--no-offload-new-driver -O3" "-O1"; do
+  # shellcheck disable=SC2086  # the options are meant to be split
+  compile_hip compared.hip compared $options
+  rm -rf compared.db
+  expect 0 mneme record -rdb compared.db --device cpu -- ./compared
+  for kernel in "calls(float*)" "counts(int*)" "choose(int*, int)" "void sums<float>(float*)"; do
+    expect 0 mneme check --device cpu --runs 1 compared.db "$kernel" --json
+    [ "$(json out 'd["program_code"] and d["program_code"]["same"]')" = True ] ||
+      fail "$kernel with $options has other code than the program: $(json out 'd["program_code"], d["not_compared"]')"
+    [ "$(json out 'd["program_code"]["program"]["registers"] == d["program_code"]["made"]["registers"] > 0')" = True ] || fail "registers of $kernel with $options"
+  done
+done
+expect 0 mneme show --check compared.db "counts(int*)"
+contains out "code          code object, gfx90a, "
+expect 0 mneme check --device cpu --runs 1 compared.db "counts(int*)" 'default<O3>'
+contains out "  code not compared with the program's: the configuration changes it"
 
 # Archives, and a database that is put together of them.
 expect 0 mneme export vecadd.db add -o add.mneme

@@ -100,7 +100,7 @@ def test_a_kernel_without_ir_has_its_programs_code() -> None:
     assert kernel.code == "ptx"
     assert kernel.image()[:4] == b"\x7fELF"
     assert b".visible .entry _Z5scalePiii(" in kernel.image("ptx")
-    with pytest.raises(InvalidArgumentError, match=r"^an image of a kernel's code is 'cubin' or 'ptx', not 'sass'$"):
+    with pytest.raises(InvalidArgumentError, match=r"^an image of a kernel's code is 'cubin', 'ptx' or 'hsaco', not 'sass'$"):
         kernel.image("sass")
     instance = kernel[0]
     assert (instance.cluster, instance.attributes) == (None, {"programmatic_stream_serialization": "1"})
@@ -114,6 +114,13 @@ def test_a_kernel_without_ir_has_its_programs_code() -> None:
         instance.bitcode()
     with pytest.raises(UnsupportedError, match=r"^the kernel was recorded as PTX, without LLVM IR: .*not on the CPU"):
         mneme.Session(instance, device="cpu")
+
+
+def test_a_kernel_of_amds_has_its_programs_code_object() -> None:
+    kernel = mneme.Database(Path(__file__).parents[1] / "corpora" / "2.5")["scale"]
+    assert (kernel.code, kernel.target, kernel.has_image) == ("ir", "amdgcn", True)
+    assert kernel.image()[:4] == b"\x7fELF"
+    assert kernel.image() == kernel.image("hsaco")
 
 
 def test_a_program_that_was_built_for_mneme_has_no_images(instance: mneme.Instance) -> None:

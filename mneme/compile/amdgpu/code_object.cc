@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
+#include "mneme/compile/amdgpu/architecture.h"
 #include "mneme/compile/amdgpu/message_pack.h"
+#include "mneme/compile/target_triple.h"
 
 namespace mneme::amdgpu {
 namespace {
@@ -56,19 +57,20 @@ class Members {
   Status failure_;
 };
 
-Result<llvm::ArrayRef<uint8_t>> find_note(const Elf& file) {
+// Code that is linked of several parts, as by clang's newer offload driver, has one of each.
+Result<std::vector<llvm::ArrayRef<uint8_t>>> find_notes(const Elf& file) {
+  std::vector<llvm::ArrayRef<uint8_t>> found;
   MNEME_ASSIGN(const auto sections, value_of(file.sections()));
   for (const auto& section : sections) {
     if (section.sh_type != llvm::ELF::SHT_NOTE) continue;
     llvm::Error failure = llvm::Error::success();
-    std::optional<llvm::ArrayRef<uint8_t>> found;
     for (const auto& note : file.notes(section, failure))
       if (note.getName() == "AMDGPU" && note.getType() == llvm::ELF::NT_AMDGPU_METADATA)
-        found = note.getDesc(std::max<size_t>(section.sh_addralign, 4));
+        found.push_back(note.getDesc(std::max<size_t>(section.sh_addralign, 4)));
     if (failure) return damaged(llvm::toString(std::move(failure)));
-    if (found) return *found;
   }
-  return damaged("it has no metadata");
+  if (found.empty()) return damaged("it has no metadata");
+  return found;
 }
 
 // The descriptor whose symbol is `name`.
@@ -117,21 +119,11 @@ Result<KernelEntry> read_kernel(const Elf& file, const MessageNode& map) {
   return kernel;
 }
 
-}  // namespace
-
-const KernelEntry* CodeObject::find(const std::string& kernel) const {
-  const auto found = std::ranges::find(kernels, kernel, &KernelEntry::name);
-  return found == kernels.end() ? nullptr : &*found;
-}
-
-Result<CodeObject> read_code_object(ByteSpan bytes) {
-  MNEME_ASSIGN(const Elf file, value_of(Elf::create({reinterpret_cast<const char*>(bytes.data()), bytes.size()})));
-  if (file.getHeader().e_machine != llvm::ELF::EM_AMDGPU) return damaged("it is for another machine");
-  MNEME_ASSIGN(const auto note, find_note(file));
+// Adds what one note says.
+Status read_note(const Elf& file, llvm::ArrayRef<uint8_t> note, CodeObject& object) {
   const auto read = read_message_pack(llvm::toStringRef(note));
   if (!read.ok()) return damaged("its metadata: " + read.status().message());
   const MessageNode& root = *read;
-  CodeObject object;
   Members members(root);
   const std::string target = members.text("amdhsa.target");
   MNEME_TRY(members.failure());
@@ -144,6 +136,28 @@ Result<CodeObject> read_code_object(ByteSpan bytes) {
     MNEME_ASSIGN(KernelEntry kernel, read_kernel(file, node));
     object.kernels.push_back(std::move(kernel));
   }
+  return {};
+}
+
+}  // namespace
+
+const KernelEntry* CodeObject::find(const std::string& kernel) const {
+  const auto found = std::ranges::find(kernels, kernel, &KernelEntry::name);
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+Result<InstructionSet> instruction_set(const CodeObject& object) {
+  MNEME_ASSIGN(const TargetId id, parse_target_id(object.target));
+  const uint32_t wavefront = object.kernels.empty() ? 64 : object.kernels.front().wavefront;
+  return InstructionSet{kAmdgcnTriple, id.processor, fmt::format("-wavefrontsize{},+wavefrontsize{}", 96 - wavefront, wavefront)};
+}
+
+Result<CodeObject> read_code_object(ByteSpan bytes) {
+  MNEME_ASSIGN(const Elf file, value_of(Elf::create({reinterpret_cast<const char*>(bytes.data()), bytes.size()})));
+  if (file.getHeader().e_machine != llvm::ELF::EM_AMDGPU) return damaged("it is for another machine");
+  MNEME_ASSIGN(const auto notes, find_notes(file));
+  CodeObject object;
+  for (const auto& note : notes) MNEME_TRY(read_note(file, note, object));
   return object;
 }
 

@@ -8,6 +8,7 @@
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
+#include "mneme/compile/machine_instructions.h"
 
 namespace mneme::amdgpu {
 
@@ -34,5 +35,9 @@ struct CodeObject {
 // corrupt, with what is wrong: the bytes are no code object, lack the note or a descriptor that it names, or note and descriptor
 // contradict each other.
 Result<CodeObject> read_code_object(ByteSpan bytes);
+
+// Whose instructions its code has. All kernels of an object that Mneme or clang makes have wavefronts of one size. Failures:
+// those of parse_target_id().
+Result<InstructionSet> instruction_set(const CodeObject& object);
 
 }  // namespace mneme::amdgpu

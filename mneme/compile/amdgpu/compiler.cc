@@ -15,7 +15,6 @@
 #include "mneme/compile/linker.h"
 #include "mneme/compile/machine_instructions.h"
 #include "mneme/compile/stages.h"
-#include "mneme/compile/target_triple.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::amdgpu {
@@ -80,14 +79,6 @@ class AmdgpuCompiler final : public Compiler {
   }
 
  private:
-  // All kernels of an object have wavefronts of one size here.
-  static Result<InstructionSet> instruction_set(const CodeObject& object) {
-    MNEME_ASSIGN(const TargetId id, parse_target_id(object.target));
-    const uint32_t wavefront = object.kernels.empty() ? 64 : object.kernels.front().wavefront;
-    return InstructionSet{kAmdgcnTriple, id.processor,
-                          fmt::format("-wavefrontsize{},+wavefrontsize{}", 96 - wavefront, wavefront)};
-  }
-
   static Result<CodeFacts> read_facts(ByteSpan image, const std::string& name) {
     MNEME_ASSIGN(const CodeObject object, read_code_object(image));
     MNEME_ASSIGN(const InstructionSet set, instruction_set(object));
