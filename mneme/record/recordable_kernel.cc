@@ -98,6 +98,13 @@ Status fill(RecordableKernel& kernel) {
   return check_names(kernel);
 }
 
+// As static variables of several files have them (relocatable device code). Those of one byte are the objects without members
+// that each file has of a header, and that nobody writes.
+bool have_same_names(const std::vector<CubinVariable>& sorted) {
+  const auto same = [](const CubinVariable& a, const CubinVariable& b) { return a.name == b.name && std::max(a.size, b.size) > 1; };
+  return std::adjacent_find(sorted.begin(), sorted.end(), same) != sorted.end();
+}
+
 // A kernel of which there is no IR.
 Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
   MNEME_ASSIGN(const DeviceCode* code, kernel.registered->image->code());
@@ -124,6 +131,7 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
     record.static_hash = found.digest;
     kernel.uses_device_heap = found.allocates;
     kernel.launches_kernels = found.launches;
+    kernel.has_same_names = have_same_names(variables);
   }
   // Which kernel reads a variable, the instructions would have to tell.
   for (const CubinVariable& v : variables)

@@ -37,6 +37,7 @@ struct RecordableKernel {
   bool uses_textures = false;           // or surfaces: itself, or a function that is linked to it
   bool may_use_textures = false;        // the same, or nothing tells that it does not
   bool uses_device_heap = false;        // allocates or frees memory itself
+  bool has_same_names = false;          // variables of its image have one name
   bool launches_kernels = false;        // itself, from the device
   std::optional<NotRecorded> left_out;  // why the options leave out all its launches; nothing: they do not
   std::shared_ptr<KernelCounts> counts;

@@ -117,6 +117,7 @@ std::optional<NotRecorded> Recorder::select(const std::shared_ptr<const Recordab
   if (launch.packed.empty() && !arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
   if (kernel.record.level == CodeLevel::ir && kernel.reads_managed_variables()) return NotRecorded::managed_global;
   if (kernel.uses_textures && !textures_.any()) return NotRecorded::textures;
+  if (kernel.has_same_names) return NotRecorded::same_names;
   if (kernel.uses_device_heap) return NotRecorded::device_heap;
   // Machine code is recorded with the kernels that it may launch, linked to the device runtime.
   if (kernel.launches_kernels && kernel.record.level != CodeLevel::cubin) return NotRecorded::device_launch;

@@ -81,6 +81,7 @@ bool Selection::lasts(NotRecorded reason, uint64_t position) const {
     case NotRecorded::launch_attribute:
     case NotRecorded::other_context:
     case NotRecorded::managed_global:
+    case NotRecorded::same_names:
     case NotRecorded::device_heap: return options_.every <= 1 && (!window_ || window_->is_decided(position));
     default: return false;
   }

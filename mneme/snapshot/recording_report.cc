@@ -66,6 +66,8 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::mapped_memory:
       return "an argument points to memory that is mapped at two addresses or is not on the device (cuMemMap), which is not "
              "captured";
+    case NotRecorded::same_names:
+      return "static variables of several files have one name, of which the driver finds one alone (rename one of them)";
     case NotRecorded::device_heap: return "the kernel allocates memory itself (malloc in device code), which is not captured";
     case NotRecorded::device_launch:
       return "the kernel launches kernels itself (dynamic parallelism), which is recorded of machine code alone";

@@ -51,6 +51,7 @@ enum class NotRecorded : uint32_t {
   textures,        // the kernel may use a texture or surface that cannot be recorded
   other_context,   // its stream is of another context than the current one, or of a green one
   mapped_memory,   // an argument points to memory that the program has mapped at two addresses, or not from a device
+  same_names,      // variables of the kernel's image have one name, so that the driver finds one of them alone
   device_heap,     // the kernel allocates or frees memory itself
   device_launch,   // the kernel launches kernels itself
   no_code,         // the code that the device runs is not known, or not how its parameters lie

@@ -302,6 +302,20 @@ TEST_F(DriverFrontTest, AKernelThatAllocatesOrFreesItselfIsNotRecorded) {
   EXPECT_EQ(passed(NotRecorded::device_heap), 2u);
 }
 
+// Static variables of two files have one name in what they are linked into, where nothing tells which of them the driver finds.
+TEST_F(DriverFrontTest, AKernelWhoseImageHasTwoVariablesOfOneNameIsNotRecorded) {
+  recorded("dlsym " MNEME_TEST_TWO_VARIABLES_CUBIN " launch");
+  EXPECT_EQ(passed(NotRecorded::same_names), 0u);
+  const ByteVector read = FileSystem::posix().read(MNEME_TEST_TWO_VARIABLES_CUBIN).value();
+  std::string image(reinterpret_cast<const char*>(read.data()), read.size());
+  for (size_t at = image.find("counted_b"); at != std::string::npos; at = image.find("counted_b")) image[at + 8] = 'a';
+  const std::string file = (folder_.path() / "same.cubin").string();
+  ASSERT_TRUE(FileSystem::posix().write_atomically(file, std::as_bytes(std::span(image))).ok());
+  recorded("dlsym " + file + " launch");
+  EXPECT_EQ(passed(NotRecorded::same_names), 1u);
+  EXPECT_EQ(report().instances, 1u) << "of the image that has two names";
+}
+
 // With the code of the kernels that it launches, and all that they may reach.
 TEST_F(DriverFrontTest, AKernelThatLaunchesKernelsIsRecordedAsMachineCode) {
   const std::string cubin = MNEME_TEST_LAUNCHES_CUBIN;
