@@ -31,5 +31,6 @@ if [ -n "${MNEME_TEST_HIP_RUNTIME:-}" ]; then
   # The part that deploys ends there where code of the GPU is to run.
   expect 1 env LD_PRELOAD="$MNEME_TEST_HIP_RUNTIME" MNEME_COMMAND="$(command -v mneme)" package/bin/mneme-check-gpu --device hip --only deploy
   contains out "PASS  HIP program: mneme record to deploy"
+  contains out "PASS  HIP program: 3 kernels to deploy"
   [ "$(grep -c '^FAIL  HIP program: sweep of .* to deploy$' out)" = 3 ] || fail "a sweep of each kernel"
 fi
