@@ -18,8 +18,8 @@ The list names programs, as that of `mneme-survey` does, and which kernels of ea
 For each kernel one launch is recorded and tuned; what is confirmed is deployed; then the program runs bare and with the deployed
 code in turn, --runs times each for its whole time, and --timed-runs times each under CUPTI for the time of its kernels
 (bench/kernel_times.c, which is compiled with `cc`). The launches that the deployed code has replaced are compared, shape by shape; "kept" is what they
-gain over what was promised, by the mean of each shape's times and by their median, weighed by launches. A promise is a ratio of medians, and a program's
-first launch is longer than the others, so that of few launches the median is the one to compare. "whole kernel" is what all its launches gain,
+gain over what was promised, by the mean of each shape's times and by their median, weighed by launches. A promise is a ratio of medians, and a launch that
+takes longer than the others counts much in a mean of few, so that of few launches the median is the one to compare. "whole kernel" is what all its launches gain,
 also those whose shape was not tuned. --states also measures, for the lines of JSON, what each state of the cache alone would have promised. A line of JSON for each kernel goes to --json, the table to standard output; the output of the
 program is compared but for times and rates (bench/survey.py).
 
