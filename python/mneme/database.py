@@ -326,7 +326,7 @@ class Kernel(Shown, Sequence["Instance"]):
         return self._native.has_image
 
     def image(self, kind: str | None = None) -> bytes:
-        """The program's own code: a "cubin", "ptx" text, or of AMD's a code object ("hsaco"); default: the machine code.
+        """The program's own code: a "cubin", "ptx" text, or AMD's code object ("hsaco"); default: the machine code.
 
         Beside IR the machine code has zeros for other kernels' code.
 

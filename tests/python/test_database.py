@@ -100,7 +100,9 @@ def test_a_kernel_without_ir_has_its_programs_code() -> None:
     assert kernel.code == "ptx"
     assert kernel.image()[:4] == b"\x7fELF"
     assert b".visible .entry _Z5scalePiii(" in kernel.image("ptx")
-    with pytest.raises(InvalidArgumentError, match=r"^an image of a kernel's code is 'cubin', 'ptx' or 'hsaco', not 'sass'$"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"^an image of a kernel's code is 'cubin', 'ptx' or 'hsaco', not 'sass'$"
+    ):
         kernel.image("sass")
     instance = kernel[0]
     assert (instance.cluster, instance.attributes) == (None, {"programmatic_stream_serialization": "1"})
