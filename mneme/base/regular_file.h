@@ -24,7 +24,7 @@ Status check_regular(mode_t mode, std::string_view what, const Path& path);
 Status write_all(int file, ByteSpan bytes, const Path& path);
 
 // Has the disk begin with these bytes of the file, so that a sync that comes later waits for less. Whether they reach the disk is
-// what that sync tells. On some file systems (an overlay) it does nothing.
+// what that sync tells. On some file systems (an overlay) it may do nothing.
 void begin_to_disk(int file, uint64_t offset, Bytes size);
 
 // Whether a symbolic link as the last part of a path is followed or refused.
