@@ -14,7 +14,7 @@ struct LaunchLimits {
   friend bool operator==(const LaunchLimits&, const LaunchLimits&) = default;
 };
 // What CUDA gives a context that is asked for nothing.
-inline constexpr Bytes kUsualStack{1024};
+inline constexpr Bytes kUsualDeviceStack{1024};
 inline constexpr uint64_t kUsualPendingLaunches = 2048;
 
 }  // namespace mneme

@@ -101,7 +101,9 @@ Status fill(RecordableKernel& kernel) {
 // As static variables of several files have them (relocatable device code). Those of one byte are the objects without members
 // that each file has of a header, and that nobody writes.
 bool have_same_names(const std::vector<CubinVariable>& sorted) {
-  const auto same = [](const CubinVariable& a, const CubinVariable& b) { return a.name == b.name && std::max(a.size, b.size) > 1; };
+  const auto same = [](const CubinVariable& a, const CubinVariable& b) {
+    return a.name == b.name && std::max(a.size, b.size) > 1;
+  };
   return std::adjacent_find(sorted.begin(), sorted.end(), same) != sorted.end();
 }
 

@@ -19,7 +19,7 @@ Result<uint64_t> number_of(const std::map<std::string, std::string>& attributes,
 }  // namespace
 
 void put_limits(const LaunchLimits& limits, std::map<std::string, std::string>& attributes) {
-  if (limits.stack > kUsualStack) attributes[kStackLimit] = std::to_string(limits.stack.count);
+  if (limits.stack > kUsualDeviceStack) attributes[kStackLimit] = std::to_string(limits.stack.count);
   if (limits.pending_launches > kUsualPendingLaunches)
     attributes[kPendingLaunchesLimit] = std::to_string(limits.pending_launches);
 }

@@ -9,7 +9,7 @@ using Attributes = std::map<std::string, std::string>;
 
 TEST(LaunchLimits, AreAttributesWhereTheyAreMoreThanUsual) {
   Attributes attributes = {{"priority", "1"}};
-  put_limits({kUsualStack, kUsualPendingLaunches}, attributes);
+  put_limits({kUsualDeviceStack, kUsualPendingLaunches}, attributes);
   put_limits({}, attributes);
   EXPECT_EQ(attributes, (Attributes{{"priority", "1"}}));
   put_limits({Bytes(65536), 4096}, attributes);

@@ -930,7 +930,7 @@ TEST_F(CudaDeviceTest, AnotherContextIsLeftCurrentAndNotWorkedIn) {
 TEST_F(CudaDeviceTest, LimitsAreRaisedAndNeverLowered) {
   open();
   EXPECT_TRUE(mneme::raise_limits(*device, {}).ok());
-  EXPECT_TRUE(mneme::raise_limits(*device, {kUsualStack, kUsualPendingLaunches}).ok());
+  EXPECT_TRUE(mneme::raise_limits(*device, {kUsualDeviceStack, kUsualPendingLaunches}).ok());
   EXPECT_TRUE(state->limits.empty());
   const std::map<CUlimit, size_t> raised = {{CU_LIMIT_STACK_SIZE, 65536}, {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 4096}};
   for (const LaunchLimits& limits : {LaunchLimits{Bytes(65536), 4096}, LaunchLimits{Bytes(2048), 4000}, LaunchLimits()}) {
