@@ -1,3 +1,4 @@
+# timeout: 600
 # The pipeline that a program was compiled with is recorded, and as-built, the default, runs it: the kernel's IR is then line for line what clang
 # leaves in the program, also where a long function with one caller is called and not inlined.
 source=$CASE_FOLDER/programs/long_function.cu

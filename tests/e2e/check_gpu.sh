@@ -1,3 +1,4 @@
+# timeout: 600
 # What a package runs on a GPU, bin/mneme-check-gpu, runs on the CPU device too and passes there: it goes stale where nobody runs it.
 mkdir -p package/bin package/examples
 cp "$CASE_FOLDER/../../scripts/check-gpu" package/bin/mneme-check-gpu

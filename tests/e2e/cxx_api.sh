@@ -1,3 +1,4 @@
+# timeout: 600
 # An installed prefix alone is enough to compile and link against: every header of the C++ API, by clang and by gcc, with nothing of
 # LLVM's and nothing but the prefix's own fmt and nlohmann-json.
 for header in $(cd "$MNEME_PREFIX/include" && find mneme -path mneme/third_party -prune -o -path mneme/abi -prune -o -name '*.h' -print | sort); do

@@ -1,3 +1,4 @@
+# timeout: 600
 # HIP programs are built recordable: by hand, with relocatable device code, and by CMake as C++ and as its language HIP. Without a GPU they
 # print what they print without Mneme.
 mneme config rocmdir >out 2>err || { grep -q "was built without HIP" err && skip "built without HIP"; fail "mneme config rocmdir"; }
