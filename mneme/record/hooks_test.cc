@@ -127,6 +127,22 @@ TEST(Hooks, LimitsThatTheProgramHasRaisedAreRecordedOnAGpu) {
   EXPECT_THAT(attributes, ::testing::UnorderedElementsAre(::testing::IsEmpty(), raised));
 }
 
+TEST(Hooks, ALimitThatTheDeviceDoesNotHaveLeavesNoErrorBehind) {
+  const auto vendor = [](std::vector<mneme_function>& slots) {
+    slots[MNEME_CALL_cudaDeviceGetLimit] =
+        reinterpret_cast<mneme_function>(+[](size_t*, cudaLimit) { return fake_calls::fails(cudaErrorUnsupportedLimit); });
+  };
+  FakeProgram program({}, {}, vendor);
+  int* data = program.allocate<int>(16);
+  program.end_in(MNEME_TABLE_CUDA);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.vendor().last_error, cudaSuccess);
+  program.vendor().last_error = cudaErrorInvalidPitchValue;
+  program.launch(program.increment, data, 2);
+  EXPECT_NE(program.vendor().last_error, cudaSuccess) << "the program has not asked for its own error yet";
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
 TEST(Hooks, EveryLaunchIsRecordedAsItWasMade) {
   RecordingOptions options;
   options.max = 16;

@@ -62,15 +62,19 @@ std::optional<Nanoseconds> Table::elapsed(void* start, void* end) {
 
 void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(static_cast<cudaEvent_t>(event)); }
 
-// The emulation's threads have the stack that their code needs.
+// The emulation's threads have the stack that their code needs. Asking for a limit that the device does not have leaves an error
+// behind, likewise.
 LaunchLimits Table::limits() {
-  LaunchLimits found;
   const auto get = MNEME_NEXT(*this, cudaDeviceGetLimit);
-  size_t stack = 0, launches = 0;
-  if (device_kind() != DeviceKind::cuda || !get) return found;
-  if (get(&stack, cudaLimitStackSize) == cudaSuccess) found.stack = Bytes(stack);
-  if (get(&launches, cudaLimitDevRuntimePendingLaunchCount) == cudaSuccess) found.pending_launches = launches;
-  return found;
+  if (device_kind() != DeviceKind::cuda || !get) return {};
+  const bool pending = MNEME_NEXT(*this, cudaPeekAtLastError)() != cudaSuccess;
+  const auto limit = [&](cudaLimit which) {
+    size_t value = 0;
+    if (get(&value, which) == cudaSuccess) return value;
+    if (!pending) (void)MNEME_NEXT(*this, cudaGetLastError)();
+    return size_t{0};
+  };
+  return {Bytes(limit(cudaLimitStackSize)), limit(cudaLimitDevRuntimePendingLaunchCount)};
 }
 
 Status Table::synchronize(int ordinal) {
