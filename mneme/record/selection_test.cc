@@ -2,7 +2,10 @@
 #include "mneme/record/selection.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <thread>
 
 namespace mneme {
@@ -295,6 +298,27 @@ TEST(ShapeCounts, OfMoreShapesThanTheyHoldTheFirstAreCounted) {
   EXPECT_EQ(counts.launches(shape(0)), 2u);
   EXPECT_EQ(counts.launches(shape(ShapeCounts::kMostShapes - 1)), 2u);
   EXPECT_EQ(counts.launches(shape(ShapeCounts::kMostShapes)), 0u);
+}
+
+// It is done in the program's own call, which throws nothing.
+TEST(ShapeCounts, MemoryThatRunsOutIsNoException) {
+  const auto run = [] {
+    ShapeCounts counts;
+    counts.count(kShape);
+    const rlimit none{1, 1};
+    ::setrlimit(RLIMIT_AS, &none);
+    const auto take = [](size_t size) {
+      void* volatile taken = std::malloc(size);  // as the compiler must not leave out
+      return taken != nullptr;
+    };
+    for (size_t size = 1 << 20; size != 0; size /= 2)
+      while (take(size)) {
+      }
+    counts.count({{7, 1, 1}, {1, 1, 1}, {}, false});
+    counts.count(kShape);
+    ::_exit(counts.launches({{7, 1, 1}, {1, 1, 1}, {}, false}) == 0 && counts.launches(kShape) == 2 ? 0 : 20);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ShapeCounts, ThreadsLoseNone) {

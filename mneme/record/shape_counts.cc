@@ -1,5 +1,6 @@
 #include "mneme/record/shape_counts.h"
 
+#include <new>
 #include <utility>
 
 namespace mneme {
@@ -22,7 +23,7 @@ ShapeCounts::Entry* ShapeCounts::find(Entry* first, const ProgramShape& shape) {
   return first;
 }
 
-void ShapeCounts::count(const ProgramShape& shape, uint64_t launches) {
+void ShapeCounts::count(const ProgramShape& shape, uint64_t launches) noexcept {
   if (Entry* latest = latest_.load(std::memory_order_acquire); latest != nullptr && latest->shape == shape) {
     latest->launches.fetch_add(launches, std::memory_order_relaxed);
     return;
@@ -38,7 +39,11 @@ void ShapeCounts::count(const ProgramShape& shape, uint64_t launches) {
     --shapes_;
     return;
   }
-  auto* added = new Entry{shape, launches, first};
+  auto* added = new (std::nothrow) Entry{shape, launches, first};
+  if (added == nullptr) {
+    --shapes_;
+    return;
+  }
   while (!bucket.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
     // Another thread has added a shape meanwhile, which may be this one.
     Entry* known = find(added->next, shape);

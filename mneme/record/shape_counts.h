@@ -1,6 +1,7 @@
 // ShapeCounts: how many launches a kernel has had in each shape.
 //
-// Counting is done at every launch of the program, so it takes no lock: shapes are only ever added. Thread-safe.
+// Counting is done at every launch of the program, so it takes no lock, and throws nothing: shapes are only ever added.
+// Thread-safe.
 #pragma once
 
 #include <array>
@@ -13,14 +14,14 @@ namespace mneme {
 
 class ShapeCounts {
  public:
-  static constexpr size_t kMostShapes = 1024;  // launches in further shapes are not counted
+  static constexpr size_t kMostShapes = 1024;  // launches in further shapes are not counted, nor where there is no memory
 
   ShapeCounts() = default;
   ~ShapeCounts();
   ShapeCounts(const ShapeCounts&) = delete;
   ShapeCounts& operator=(const ShapeCounts&) = delete;
 
-  void count(const ProgramShape& shape, uint64_t launches = 1);
+  void count(const ProgramShape& shape, uint64_t launches = 1) noexcept;
   // How many launches of that shape were counted.
   uint64_t launches(const ProgramShape& shape) const;
 
