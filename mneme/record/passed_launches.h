@@ -6,11 +6,10 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <mutex>
-#include <unordered_map>
-#include <vector>
 
 #include "mneme/record/shape_counts.h"
 #include "mneme/snapshot/recording_report.h"
@@ -22,7 +21,7 @@ struct PassedLaunch {
   RecordingReport* report = nullptr;
   ShapeCounts* shapes = nullptr;  // where launches are counted by their shape; null: they are not
   NotRecorded reason{};
-  friend bool operator==(const PassedLaunch&, const PassedLaunch&) = default;
+  friend auto operator<=>(const PassedLaunch&, const PassedLaunch&) = default;
 
   // Counts a launch. `shape` gives that of the launch, and is called where it counts.
   template <typename Shape>
@@ -37,29 +36,27 @@ class PassedLaunches {
  public:
   // What is kept of the handle; null: nothing that holds. It stays as long as this does.
   const PassedLaunch* find(const void* handle, uint64_t decision) const {
-    const Kept* const kept = slots_[slot_of(handle)].load(std::memory_order_acquire);
-    if (!kept || kept->launch.handle != handle || kept->decision.load(std::memory_order_acquire) != decision) return nullptr;
-    return &kept->launch;
+    const auto* const kept = slots_[slot_of(handle)].load(std::memory_order_acquire);
+    if (!kept || kept->first.handle != handle || kept->second.load(std::memory_order_acquire) != decision) return nullptr;
+    return &kept->first;
   }
   // Keeps it. It holds as long as the number of decisions (Selection::changes()) is this one, and another handle may take its
   // place. Not kept where another thread is just keeping something.
   void keep(const PassedLaunch& launch, uint64_t decision);
 
  private:
-  struct Kept {
-    PassedLaunch launch;
-    std::atomic<uint64_t> decision;
-  };
+  // By what is known, the number of decisions with which it was found last. Nothing is removed, since other threads may look at
+  // it: there is no more of it than handles times what the program's kernels can be known for.
+  using All = std::map<PassedLaunch, std::atomic<uint64_t>>;
   static constexpr size_t kSlots = 256;
   static size_t slot_of(const void* handle) {
     const auto address = reinterpret_cast<uintptr_t>(handle);
     return (address / 16 ^ address / 4096) % kSlots;
   }
 
-  std::array<std::atomic<const Kept*>, kSlots> slots_{};
+  std::array<std::atomic<const All::value_type*>, kSlots> slots_{};
   std::mutex mutex_;
-  std::unordered_map<const void*, std::unique_ptr<Kept>> kept_;  // by handle
-  std::vector<std::unique_ptr<Kept>> replaced_;                  // which other threads may still look at
+  All all_;
 };
 
 }  // namespace mneme

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -23,6 +24,25 @@ TEST(PassedLaunches, HoldForTheirHandleAsLongAsNothingIsDecidedAnew) {
   passed.keep({&kernel, &report, nullptr, NotRecorded::beyond_max}, 4);
   EXPECT_EQ(found->reason, NotRecorded::excluded) << "another thread may look at it still";
   EXPECT_EQ(passed.find(&kernel, 4)->reason, NotRecorded::beyond_max);
+}
+
+// As a program does that loads one kernel after another, and has each at the place of the one before: for as long as it runs.
+TEST(PassedLaunches, WhatIsKnownAgainTakesNoMoreMemory) {
+  RecordingReport report{};
+  PassedLaunches passed;
+  ShapeCounts one, other;
+  const int handle = 0;
+  const PassedLaunch launches[] = {{&handle, &report, &one, NotRecorded::beyond_max},
+                                   {&handle, &report, &other, NotRecorded::beyond_max}};
+  std::set<const PassedLaunch*> all;
+  for (uint64_t decision = 0; decision < 1000; ++decision) {
+    passed.keep(launches[decision % 2], decision);
+    const PassedLaunch* const found = passed.find(&handle, decision);
+    ASSERT_NE(found, nullptr);
+    ASSERT_EQ(*found, launches[decision % 2]);
+    all.insert(found);
+  }
+  EXPECT_EQ(all.size(), 2u);
 }
 
 TEST(PassedLaunches, AreCountedWithTheirReasonAndInTheirShape) {
