@@ -14,7 +14,6 @@
 #include <new>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/file_lock.h"
@@ -64,7 +63,9 @@ class PosixWritableFile final : public WritableFile {
   Status append(ByteSpan bytes) override {
     MNEME_TRY(write_all(file_.number(), bytes, path_));
     size_ += bytes.size();
-    if (size_ - begun_ >= kToDiskAtOnce) begin_to_disk(file_.number(), begun_, Bytes(size_ - std::exchange(begun_, size_)));
+    if (size_ - begun_ < kToDiskAtOnce) return {};
+    begin_to_disk(file_.number(), begun_, Bytes(size_ - begun_));
+    begun_ = size_;
     return {};
   }
   Status sync() override { return ::fsync(file_.number()) == 0 ? Status() : system_error(errno, "syncing", path_); }
