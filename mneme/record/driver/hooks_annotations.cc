@@ -25,7 +25,8 @@ class AnnotatingTable final : public CallTable {
   void on_unload() {}
 };
 
-// Annotations of variables from before the program's first call of the driver, when there is no recorder yet.
+// Annotations of variables from before the program's first call of the driver, when there is no recorder yet. In a process that
+// is not recorded there never is one, and a program may say the same as often as it likes: the last of it is kept.
 struct Early {
   const void* pointer;
   uint64_t count;
@@ -35,6 +36,10 @@ struct Early {
 struct AllEarly {
   std::mutex mutex;
   std::vector<Early> kept;
+  void keep(Early one) {
+    std::erase_if(kept, [&](const Early& other) { return other.pointer == one.pointer && other.count == one.count; });
+    kept.push_back(std::move(one));
+  }
 };
 AllEarly& early() {
   static auto* const all = new AllEarly;
@@ -48,7 +53,7 @@ void on_annotate(mneme_call_table*, const void* pointer, uint64_t count, const m
     std::lock_guard lock(early().mutex);
     if (!recorder()) {
       if (AnnotatingTable::registry().find_variable_around(pointer)) {
-        early().kept.push_back({pointer, count, *annotation, annotation->tag ? annotation->tag : ""});
+        early().keep({pointer, count, *annotation, annotation->tag ? annotation->tag : ""});
         return;
       }
       static std::once_flag once;
