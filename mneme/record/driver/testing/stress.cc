@@ -116,6 +116,23 @@ void run(const Program& program, unsigned seed) {
   call<decltype(::cuModuleUnload)>("cuModuleUnload", module);
 }
 
+// More launches than are recorded: later ones are counted without being looked at, until what is known of the kernel goes with a
+// module.
+void launch_often(const Program& program) {
+  CUdeviceptr memory = 0;
+  call<CUresult(CUcontext)>("cuCtxPushCurrent_v2", program.context);
+  call<CUresult(CUdeviceptr*, size_t)>("cuMemAlloc_v2", &memory, size_t{64});
+  for (int round = 0; round < 4; ++round) {
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    call<decltype(::cuModuleLoadData)>("cuModuleLoadData", &module, program.image.data());
+    call<decltype(::cuModuleGetFunction)>("cuModuleGetFunction", &kernel, module, "add_one");
+    for (int i = 0; i < 20; ++i) launch(kernel, memory, nullptr);
+    call<decltype(::cuModuleUnload)>("cuModuleUnload", module);
+  }
+  call<CUresult(CUdeviceptr)>("cuMemFree_v2", memory);
+}
+
 // A graph with a condition, whose child graph one thread changes while another one destroys nodes of other graphs.
 CUgraph make_child(CUfunction kernel, CUdeviceptr* memory) {
   static unsigned count = 0;
@@ -165,6 +182,17 @@ void change_graphs(const Program& program) {
   call<CUresult(CUdeviceptr)>("cuMemFree_v2", memory);
 }
 
+// Each launch is told as what became of it, and some went beyond the maximum.
+bool is_accounted_for(const mneme::RecordingReport& report) {
+  uint64_t told = report.instances + report.duplicates;
+  for (const auto& reason : report.not_recorded) told += reason.launches;
+  const uint64_t beyond = report.not_recorded[static_cast<size_t>(mneme::NotRecorded::beyond_max)].launches;
+  if (told != report.launches || beyond == 0)
+    std::fprintf(stderr, "of %zu launches %zu are told, %zu of them as beyond the maximum\n", size_t{report.launches},
+                 size_t{told}, size_t{beyond});
+  return told == report.launches && beyond != 0;
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -179,6 +207,9 @@ int main(int, char** arguments) {
   options.max = 200;
   mneme::Recorder::Environment environment;
   environment.first_space = mneme::DevicePtr(0x7e9000000000);
+  const auto report = mneme::RecordingReportMapping::create();
+  if (!report.ok()) return std::fprintf(stderr, "%s\n", report.status().message().c_str()), 1;
+  environment.report = &**report;
   mneme::set_recorder(new mneme::Recorder(options, environment));
   mneme_driver_table table{MNEME_DRIVER_TABLE_VERSION, MNEME_DRIVER_CALL_COUNT, slots, real, library};
   if (mneme::Status status = mneme::driver::attach_driver(table); !status.ok())
@@ -195,9 +226,12 @@ int main(int, char** arguments) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back(run, std::cref(program), t + 1);
   for (std::thread& thread : threads) thread.join();
+  for (std::thread& thread : threads) thread = std::thread(launch_often, std::cref(program));
+  for (std::thread& thread : threads) thread.join();
   change_graphs(program);
   mneme::recorder()->finish();
   if (!mneme::recorder()->is_recording()) return std::fprintf(stderr, "recording has ended\n"), 1;
+  if (!is_accounted_for(**report)) return 1;
   std::printf("done\n");
   return 0;
 }
