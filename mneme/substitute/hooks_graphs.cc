@@ -159,6 +159,7 @@ cudaError_t on_set(Table& table, cudaGraphNode_t node, const cudaKernelNodeParam
 }
 cudaError_t on_get(Table& table, cudaGraphNode_t node, cudaKernelNodeParams* parameters) {
   const auto ask = [&] { return MNEME_NEXT(table, cudaGraphKernelNodeGetParams)(node, parameters); };
+  if (!parameters) return ask();
   TableNodes nodes(table);
   const cudaError_t code = nodes.quietly(ask);
   const auto held = code == cudaSuccess ? std::optional(kernel_of(*parameters)) : nodes.get_deployed(node);

@@ -67,6 +67,7 @@ cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t, const cudaGraphNode_t*,
 cudaError_t set_node(cudaGraphNode_t, const cudaKernelNodeParams* p) { return vendor->in_node = p->func, cudaSuccess; }
 cudaError_t get_node(cudaGraphNode_t, cudaKernelNodeParams* p) {
   static void* arguments[] = {nullptr, nullptr, nullptr};
+  if (!p) return vendor->last_error = cudaErrorInvalidValue;
   if (!vendor->tells_loaded && vendor->in_node == reinterpret_cast<const void*>(0x20))
     return vendor->last_error = cudaErrorInvalidDeviceFunction;
   return *p = {const_cast<void*>(vendor->in_node), dim3(4), dim3(32), 0, arguments, nullptr}, cudaSuccess;
@@ -247,6 +248,15 @@ TEST_F(ThroughATable, WhatTheRuntimeDoesNotTellOfANodeTheDriverDoes) {
   EXPECT_NE(told.kernelParams, nullptr);
   EXPECT_EQ(vendor_.last_error, cudaSuccess) << "the program finds nothing";
   EXPECT_EQ(said(), "tuned: step: 1 of 1 launches ran the deployed code");
+}
+
+TEST_F(ThroughATable, WhoAsksForANodeWithoutAPlaceForItGetsTheRuntimesError) {
+  vendor_.tells_loaded = false;
+  Table::attached(table_.index).ask_nodes_by(get_node_of_driver);
+  add_to_graph();
+  const auto get = slot<decltype(cudaGraphKernelNodeGetParams)>(MNEME_CALL_cudaGraphKernelNodeGetParams);
+  EXPECT_EQ(get(reinterpret_cast<cudaGraphNode_t>(0x30), nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(vendor_.last_error, cudaErrorInvalidValue);
 }
 
 // Then the program asks for a failure, and gets it.
