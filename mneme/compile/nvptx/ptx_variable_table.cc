@@ -32,6 +32,9 @@ struct Declared {
 
 std::string element(size_t index) { return fmt::format("[" MNEME_VARIABLE_TABLE "+{}]", 8 * index); }
 
+bool opens(std::string_view word) { return word == "(" || word == "[" || word == "{"; }
+bool closes(std::string_view word) { return word == ")" || word == "]" || word == "}"; }
+
 bool is_of_texture(std::string_view opcode) {
   constexpr std::string_view kInstructions[] = {"tex.", "tld4.", "txq.", "suld.", "sust.", "sured.", "suq.", "istypep."};
   return std::any_of(std::begin(kInstructions), std::end(kInstructions), [&](auto one) { return opcode.starts_with(one); });
@@ -79,26 +82,37 @@ class TableWriter {
         in_head = false;
       } else if (!in_head && (word == ".global" || word == ".const")) {
         MNEME_TRY(read_declaration(words, word == ".const"));
+      } else if (in_head && declared_.contains(word)) {
+        return error(Code::unsupported, "the PTX has a parameter that is called as the variable '{}'", word);
       }
     }
     return {};
   }
 
-  // Behind ".global" or ".const".
+  // Behind ".global" or ".const": of one variable, or of several with commas between them.
   Status read_declaration(PtxWords& words, bool constant) {
-    std::string_view name;
+    std::vector<std::string_view> names;
+    bool is_named = false;  // the one that is read
+    int depth = 0;          // of attributes, extents and values
     for (std::string_view word = words.next(); !word.empty() && word != ";"; word = words.next()) {
-      if (word == ".align") {
+      if (opens(word) || closes(word)) {
+        depth += opens(word) ? 1 : -1;
+      } else if (depth != 0) {
+        continue;
+      } else if (word == ".align") {
         words.next();
-      } else if (word == "(") {
-        while (!word.empty() && word != ")") word = words.next();
-      } else if (name.empty() && word.front() != '.') {
-        name = word;
+      } else if (word == ",") {
+        is_named = false;
+      } else if (!is_named && word.front() != '.') {
+        names.push_back(word);
+        is_named = true;
       }
     }
-    if (table_written_ && indices_.contains(name))
-      return error(Code::unsupported, "the PTX declares the variable '{}' behind code", name);
-    declared_[name] = {constant, words.end()};
+    for (const std::string_view name : names) {
+      if (table_written_ && indices_.contains(name))
+        return error(Code::unsupported, "the PTX declares the variable '{}' behind code", name);
+      declared_[name] = {constant, words.end()};
+    }
     return {};
   }
 
@@ -133,7 +147,7 @@ class TableWriter {
         depth += word == "{" ? 1 : -1;
       } else if (begins && (word == ".loc" || word == ".file")) {
         words.skip_line();
-      } else if (statement.size() == 1 && word == ":") {
+      } else if (statement.size() == 1 && word == ":" && !ptx_.substr(words.end()).starts_with(':')) {  // no "L1::no_allocate"
         statement.clear();
       } else if (word == ";") {
         MNEME_TRY(rewrite(statement, words.end()));
@@ -156,9 +170,11 @@ class TableWriter {
       place = i;
       MNEME_TRY(check_known(statement[i]));
     }
-    const std::string_view opcode = statement[first].text;
-    if (opcode.front() == '.') return place ? unknown(statement, *place, end) : Status();  // a declaration of the function's own
-    if (place && reaches_table(statement[*place])) return by_table(statement, first, *place, end);
+    if (statement[first].text.front() == '.') return place ? unknown(statement, *place, end) : check_own(statement);
+    const bool is_split = first + 1 < statement.size() && statement[first + 1].text.front() == '.';  // "ld .const.f32"
+    if (place && reaches_table(statement[*place]))
+      return is_split ? unknown(statement, *place, end) : by_table(statement, first, *place, end);
+    if (constants_ && is_split) return unknown_memory(statement, end);
     if (constants_) return without_constant_memory(statement, first, place, end);
     return {};
   }
@@ -172,13 +188,35 @@ class TableWriter {
   bool reaches_table(const Word& word) const { return indices_.contains(word.text); }
 
   Status check_known(const Word& word) const {
-    if (reaches_table(word) || word.text.starts_with('$')) return {};
-    return error(Code::unsupported, "the code has a variable of its own, '{}'", word.text);
+    return reaches_table(word) || word.text.starts_with("$str") ? Status() : has_own(word.text);
+  }
+
+  // A declaration in a function: registers and the like, or state.
+  static Status check_own(const std::vector<Word>& statement) {
+    if (statement.front().text != ".global" && statement.front().text != ".const") return {};
+    const auto name = std::find_if(statement.begin() + 1, statement.end(), [](const Word& word) {
+      const char first = word.text.front();
+      return first != '.' && (first < '0' || first > '9');
+    });
+    return has_own(name == statement.end() ? "" : name->text);
+  }
+
+  static Status has_own(std::string_view name) {
+    return error(Code::unsupported, "the code has a variable of its own, '{}'", name);
   }
 
   Status unknown(const std::vector<Word>& statement, size_t place, size_t end) const {
     return error(Code::unsupported, "the PTX reaches the variable '{}' by '{}', of which that is not known",
-                 statement[place].text, ptx_.substr(statement.front().begin, end - statement.front().begin));
+                 statement[place].text, text_of(statement, end));
+  }
+
+  Status unknown_memory(const std::vector<Word>& statement, size_t end) const {
+    return error(Code::unsupported, "the PTX has '{}', of which it is not known what memory that reaches",
+                 text_of(statement, end));
+  }
+
+  std::string_view text_of(const std::vector<Word>& statement, size_t end) const {
+    return ptx_.substr(statement.front().begin, end - statement.front().begin);
   }
 
   Status by_table(const std::vector<Word>& statement, size_t first, size_t place, size_t end) {
@@ -214,15 +252,20 @@ class TableWriter {
   Status without_constant_memory(const std::vector<Word>& statement, size_t first, std::optional<size_t> place, size_t end) {
     const Word& opcode = statement[first];
     const bool own_constant = place && declared_.find(statement[*place].text)->second.constant;
-    if (opcode.text.starts_with("ld.const") && !place) {
+    const bool is_load = opcode.text.starts_with("ld.");
+    if (opcode.text.starts_with("isspacep.const"))
+      return error(Code::unsupported, "the PTX asks whether an address is in constant memory, where deployed code has none");
+    if (opcode.text.starts_with("mov.") && own_constant) {
+      const std::string_view predicate = ptx_.substr(statement.front().begin, opcode.begin - statement.front().begin);
+      edits_.push_back({end, end, fmt::format(" {0}cvta.const.u64 {1}, {1};", predicate, statement[first + 1].text)});
+    } else if (opcode.text.find(".const") == opcode.text.npos) {
+      return own_constant ? unknown_memory(statement, end) : Status();
+    } else if (is_load && !place) {
       edits_.push_back({opcode.begin, opcode.end, of_global_memory(opcode.text)});
     } else if ((opcode.text == "cvta.const.u64" && !place) || opcode.text == "cvta.to.const.u64") {
       edits_.push_back({opcode.begin, opcode.end, "mov.u64"});
-    } else if (opcode.text.starts_with("mov.") && own_constant) {
-      const std::string_view predicate = ptx_.substr(statement.front().begin, opcode.begin - statement.front().begin);
-      edits_.push_back({end, end, fmt::format(" {0}cvta.const.u64 {1}, {1};", predicate, statement[first + 1].text)});
-    } else if (opcode.text.starts_with("isspacep.const")) {
-      return error(Code::unsupported, "the PTX asks whether an address is in constant memory, where deployed code has none");
+    } else if (!own_constant || !(is_load || opcode.text == "cvta.const.u64")) {
+      return unknown_memory(statement, end);
     }
     return {};
   }

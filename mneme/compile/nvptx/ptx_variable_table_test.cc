@@ -107,6 +107,41 @@ TEST(PtxVariableTable, WhatCannotBeChangedIsRefusedWithTheVariable) {
             "unsupported: the PTX declares the variable 'late' behind code");
 }
 
+// nvcc writes none of this, and assemblers take it.
+TEST(PtxVariableTable, ADeclarationMayBeOfSeveralVariablesAndHaveAttributesOfTheirOwn) {
+  const std::string load = "{ .reg .b64 %mneme_address; ld.const.u64 %mneme_address, [__mneme_variables+";
+  const std::string declared =
+      ".global .align 4 .u32 first[2] = {1, 2}, second = 3, third;\n"
+      ".global .attribute(.unified(1, 2)) .align 4 .u32 unified;\n";
+  const auto text = reach_by_table(ptx("	st.global.u32 [third], %r1;\n	st.global.u32 [unified], %r1;", declared),
+                                   {"first", "second", "third", "unified"});
+  ASSERT_TRUE(text.ok()) << text.status().to_string();
+  EXPECT_THAT(*text, HasSubstr("[4] = {generic(first), generic(second), generic(third), generic(unified)};"));
+  EXPECT_THAT(*text, HasSubstr(load + "16]; st.global.u32 [%mneme_address], %r1; }"));
+  EXPECT_THAT(*text, HasSubstr(load + "24]; st.global.u32 [%mneme_address], %r1; }"));
+}
+
+TEST(PtxVariableTable, EveryLoadOfConstantMemoryIsChangedOrRefused) {
+  EXPECT_EQ(changed("	ld.weak.const.u32 %r2, [%rd2];"), "	ld.weak.global.u32 %r2, [%rd2];");
+  EXPECT_THAT(changed("	ld.global.L1::no_allocate.u64 %rd2, [where];"),
+              HasSubstr("32]; ld.global.L1::no_allocate.u64 %rd2, [%mneme_address]; }"));
+  EXPECT_EQ(refusal("	ld .const.u32 %r2, [%rd2];"),
+            "unsupported: the PTX has 'ld .const.u32 %r2, [%rd2];', of which it is not known what memory that reaches");
+  EXPECT_THAT(refusal("	mov .u64 %rd2, table;"), HasSubstr("the PTX reaches the variable 'table' by 'mov .u64 %rd2, table;'"));
+  EXPECT_EQ(refusal("	prefetch.const.tensormap [%rd2];"),
+            "unsupported: the PTX has 'prefetch.const.tensormap [%rd2];', of which it is not known what memory that reaches");
+  EXPECT_EQ(changed("	prefetch.const.tensormap [%rd2];", {"table"}), "	prefetch.const.tensormap [%rd2];")
+      << "none of the table is in constant memory";
+}
+
+TEST(PtxVariableTable, StateAndNamesOfFunctionsAreRefused) {
+  EXPECT_EQ(refusal("	.global .align 4 .u32 counter;"), "unsupported: the code has a variable of its own, 'counter'");
+  EXPECT_EQ(reach_by_table(ptx("	st.global.u32 [$own], %r1;", ".global .u32 $own;\n"), kAll).status().to_string(),
+            "unsupported: the code has a variable of its own, '$own'");
+  EXPECT_EQ(reach_by_table(kHead + ".visible .entry k(.param .u64 table) { ret; }\n", kAll).status().to_string(),
+            "unsupported: the PTX has a parameter that is called as the variable 'table'");
+}
+
 // Cut anywhere, it is taken apart to its end.
 TEST(PtxVariableTable, AnyTextEnds) {
   const std::string whole =
