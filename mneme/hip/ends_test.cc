@@ -502,6 +502,15 @@ TEST_F(Ends, WhatHasNoEndSaysSoOnceByName) {
             "mneme: warning: cudaGetFuncBySymbol has no counterpart in the HIP runtime: it returns cudaErrorNotSupported\n");
 }
 
+TEST_F(Ends, TheDeviceOfAStreamIsWhatTheRuntimeTells) {
+  RuntimeProgram::get().real[MNEME_CALL_hipGetStreamDeviceId] =
+      reinterpret_cast<mneme_function>(static_cast<int (*)(hipStream_t)>([](hipStream_t stream) { return stream ? 3 : -1; }));
+  int device = 0;
+  EXPECT_EQ(END_OF(cudaStreamGetDevice)(reinterpret_cast<cudaStream_t>(0x10), &device), cudaSuccess);
+  EXPECT_EQ(device, 3);
+  EXPECT_EQ(END_OF(cudaStreamGetDevice)(nullptr, &device), cudaErrorInvalidResourceHandle);
+}
+
 TEST_F(Ends, HandlesOfModulesAreNotTheRuntimes) {
   CaptureStderr();
   EXPECT_EQ(CALL_HIP(hipModuleGetTexRef)(nullptr, nullptr, ""), hipErrorNotSupported);

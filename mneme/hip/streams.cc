@@ -72,7 +72,15 @@ using Rows = HookList<
     MNEME_ROW(hipEventDestroy, cudaEventDestroy), MNEME_ROW(hipEventSynchronize, cudaEventSynchronize),
     MNEME_ROW(hipEventElapsedTime, cudaEventElapsedTime), MNEME_ROW(hipEventQuery, cudaEventQuery)>;
 
-using Ends = HookList<MNEME_END(hipEventCreateWithFlags, cudaEventCreateWithFlags, hipError_t (*)(hipEvent_t*, unsigned))>;
+// HIP's function returns it.
+cudaError_t end_of_get_device(Table& table, cudaStream_t stream, int* device) {
+  if (!device) return cudaErrorInvalidValue;
+  *device = MNEME_REAL(table, hipGetStreamDeviceId)(std::bit_cast<hipStream_t>(stream));
+  return *device < 0 ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+
+using Ends = HookList<MNEME_WRITTEN_END(hipGetStreamDeviceId, cudaStreamGetDevice, end_of_get_device),
+                      MNEME_END(hipEventCreateWithFlags, cudaEventCreateWithFlags, hipError_t (*)(hipEvent_t*, unsigned))>;
 
 }  // namespace
 

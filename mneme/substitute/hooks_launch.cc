@@ -29,9 +29,10 @@ enum class Plain { no, yes };  // a launch without attributes
 // `own` makes the call of the program with some arguments, and `with` makes it with the code under a handle, in another shape,
 // with arguments.
 template <Plain kPlain, typename Own, typename With>
-cudaError_t launch(Table& table, const ProgramLaunch& launch, Own own, With with) {
+cudaError_t launch(Table& table, ProgramLaunch launch, Own own, With with) {
   const auto original = [&] { return own(const_cast<void**>(launch.arguments)); };
   DeployedCode& code = process()->code;
+  launch.odd = launch.odd || !table.is_of_current_device(static_cast<cudaStream_t>(launch.stream));
   const auto* const substitute = code.find(launch, table.registry(), table);
   if (!substitute) return original();
   if (kPlain == Plain::yes && launch_by_driver(table, *substitute, launch)) [[likely]] {

@@ -83,6 +83,12 @@ cudaError_t get_node_attribute(cudaGraphNode_t, cudaLaunchAttributeID, cudaLaunc
   return *value = {}, cudaSuccess;
 }
 
+// By the last digit of its handle.
+cudaError_t get_device_of_stream(cudaStream_t stream, int* device) {
+  *device = static_cast<int>(reinterpret_cast<uintptr_t>(stream) % 16);
+  return *device == 15 ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+
 class ThroughATable : public ::testing::Test {
  protected:
   ThroughATable() {
@@ -103,6 +109,7 @@ class ThroughATable : public ::testing::Test {
     set(MNEME_CALL_cudaGraphKernelNodeSetParams, set_node);
     set(MNEME_CALL_cudaGraphKernelNodeGetParams, get_node);
     set(MNEME_CALL_cudaGraphKernelNodeGetAttribute, get_node_attribute);
+    set(MNEME_CALL_cudaStreamGetDevice, get_device_of_stream);
     testing::TestSegment segment{.name = "step"};
     fat_binary_ = testing::make_fat_binary({{2, 90, testing::make_device_elf({segment.build()})}});
     wrapper_.fat_binary = fat_binary_.data();
@@ -225,6 +232,20 @@ TEST_F(ThroughATable, OfSeveralDevicesTheRuntimeKnowsWhichIsCurrent) {
   vendor_.device = 1;
   EXPECT_EQ(launch(), cudaSuccess);
   EXPECT_EQ(said(), "tuned: step: 3 of 3 launches ran the deployed code");
+}
+
+// The code is loaded onto the current device, and its table has the addresses of the variables there.
+TEST_F(ThroughATable, HipsStreamsMayBeOfAnotherDeviceThanTheCurrentOne) {
+  Table& table = Table::attached(table_.index);
+  const auto stream = [](uintptr_t handle) { return reinterpret_cast<cudaStream_t>(handle); };
+  vendor_.devices = 2, vendor_.device = 1;
+  EXPECT_TRUE(table.is_of_current_device(stream(0x100))) << "CUDA's runtime refuses the launch";
+  table_.device = MNEME_TABLE_HIP;
+  EXPECT_FALSE(table.is_of_current_device(stream(0x100)));
+  EXPECT_TRUE(table.is_of_current_device(stream(0x101)));
+  EXPECT_FALSE(table.is_of_current_device(stream(0x10f))) << "the runtime does not tell";
+  for (cudaStream_t current : {cudaStream_t(nullptr), cudaStreamLegacy, cudaStreamPerThread})
+    EXPECT_TRUE(table.is_of_current_device(current));
 }
 
 TEST_F(ThroughATable, ANodeHasDeployedCodeWhereThereIsOneDevice) {

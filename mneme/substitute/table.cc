@@ -60,6 +60,14 @@ int Table::current_device() {
   return ordinal;
 }
 
+bool Table::is_of_current_device(cudaStream_t stream) {
+  if (abi().device != MNEME_TABLE_HIP || stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread ||
+      has_one_device())
+    return true;
+  int of_stream = -1;
+  return MNEME_NEXT(*this, cudaStreamGetDevice)(stream, &of_stream) == cudaSuccess && of_stream == current_device();
+}
+
 std::string_view Table::device_kind() const {
   switch (abi().device) {
     case MNEME_TABLE_CPU: return "cpu";

@@ -44,6 +44,9 @@ class Table final : public TrialDevice, public CallTable {
   int current_device() override;
   // Whether the vendor shows no other device; false where it does not tell.
   bool has_one_device() { return current_device() == 0 && devices_.load(std::memory_order_relaxed) == 1; }
+  // Whether what is launched in the stream runs on the current device. HIP's runtime launches on the stream's, whichever is
+  // current; CUDA's refuses that.
+  bool is_of_current_device(cudaStream_t stream);
   Result<std::string> architecture(int ordinal) override;
   Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) override;
   Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) override;
