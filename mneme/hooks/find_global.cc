@@ -48,10 +48,12 @@ Result<MemoryRange> find_global(const CallTable& table, const void* function, co
   }
   for (const RegisteredVariable& variable : kernel.image->variables())
     if (variable.name == name && !variable.managed) return find_variable(table_of(kernel.image->table()), variable);
+  const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
   cudaFunction_t handle = nullptr;
   cudaError_t code = MNEME_NEXT(table, cudaGetFuncBySymbol)(&handle, function);
-  if (code != cudaSuccess) return vendor_error("cudaGetFuncBySymbol", code);
-  return ask_driver(handle, name);
+  if (code == cudaSuccess) return ask_driver(handle, name);
+  if (!pending) (void)MNEME_NEXT(table, cudaGetLastError)();
+  return vendor_error("cudaGetFuncBySymbol", code);
 }
 
 }  // namespace mneme

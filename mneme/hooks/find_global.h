@@ -14,8 +14,8 @@ namespace mneme {
 Result<MemoryRange> find_variable(const CallTable& table, const RegisteredVariable& variable);
 
 // The variable of that name, in the device image of the kernel that the program launches by `function` through this table.
-// `table_of` is called with the index of the table through which the image was registered. not_found, device_fault, unavailable:
-// the vendor does not tell.
+// `table_of` is called with the index of the table through which the image was registered. Leaves no error behind. not_found,
+// device_fault, unavailable: the vendor does not tell.
 using TableOf = const CallTable& (*)(uint32_t index);
 Result<MemoryRange> find_global(const CallTable& table, const void* function, const RegisteredKernel& kernel,
                                 const std::string& name, TableOf table_of);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mneme/hooks/find_global.h"
 #include "mneme/hooks/registration_hooks.h"
 #include "mneme/runtime/testing/device_image.h"
 #include "mneme/substitute/table.h"
@@ -83,6 +84,7 @@ cudaError_t get_node_attribute(cudaGraphNode_t, cudaLaunchAttributeID, cudaLaunc
   return *value = {}, cudaSuccess;
 }
 
+cudaError_t find_no_function(cudaFunction_t*, const void*) { return vendor->last_error = cudaErrorInvalidDeviceFunction; }
 // By the last digit of its handle.
 cudaError_t get_device_of_stream(cudaStream_t stream, int* device) {
   *device = static_cast<int>(reinterpret_cast<uintptr_t>(stream) % 16);
@@ -109,6 +111,7 @@ class ThroughATable : public ::testing::Test {
     set(MNEME_CALL_cudaGraphKernelNodeSetParams, set_node);
     set(MNEME_CALL_cudaGraphKernelNodeGetParams, get_node);
     set(MNEME_CALL_cudaGraphKernelNodeGetAttribute, get_node_attribute);
+    set(MNEME_CALL_cudaGetFuncBySymbol, find_no_function);
     set(MNEME_CALL_cudaStreamGetDevice, get_device_of_stream);
     testing::TestSegment segment{.name = "step"};
     fat_binary_ = testing::make_fat_binary({{2, 90, testing::make_device_elf({segment.build()})}});
@@ -206,6 +209,14 @@ TEST_F(ThroughATable, OtherLaunchesAreTheRuntimes) {
   vendor_.calls.clear();
   EXPECT_EQ(slot<decltype(cudaLaunchKernelExC)>(MNEME_CALL_cudaLaunchKernelExC)(&configuration, &step_, arguments), cudaSuccess);
   EXPECT_THAT(vendor_.calls, ElementsAre("peek", "handle"));
+}
+
+TEST_F(ThroughATable, AVariableThatTheRuntimeDoesNotFindLeavesNoError) {
+  const auto table_of = [](uint32_t index) -> const CallTable& { return Table::attached(index); };
+  const auto found =
+      find_global(Table::attached(table_.index), &step_, *process()->registry.find_kernel(&step_), "nowhere", table_of);
+  EXPECT_EQ(found.status().to_string(), "device_fault: cudaGetFuncBySymbol returned 98");
+  EXPECT_EQ(vendor_.last_error, cudaSuccess) << "the program finds nothing";
 }
 
 TEST_F(ThroughATable, ClustersAreAConditionAndStay) {
