@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "mneme/compile/amdgpu/code_object.h"
@@ -206,38 +207,43 @@ std::pair<std::string, std::string> halves_of(llvm::StringRef pair) {
   return {name.str() + first.str(), name.str() + last.rtrim(']').str()};
 }
 
+// Whether a pair or more of registers ("s[4:7]", "vcc"), or the one of that name, has this one in it.
+bool has_register(llvm::StringRef registers, llvm::StringRef one) {
+  const auto split = [](llvm::StringRef name) {
+    const llvm::StringRef letters = name.rtrim("0123456789");
+    uint32_t number = 0;
+    (void)name.substr(letters.size()).getAsInteger(10, number);
+    return std::pair(letters, number);
+  };
+  if (registers == one) return true;
+  const auto [first, last] = halves_of(registers);
+  const auto [from, at, to] = std::tuple(split(first), split(one), split(last));
+  return one == first || one == last || (from.first == at.first && from.second <= at.second && at.second <= to.second);
+}
+
 // Follows the addresses that code computes: s_getpc_b64 gives the address of the next instruction, to whose halves a distance is
-// added. LLVM leaves nothing between that changes them.
+// added. LLVM leaves nothing between that changes them, but for the sign (s_sext_i32_i16) that gfx12 has no place for. What is
+// added to the registers otherwise, or behind that, is a number like others.
 class Addresses {
  public:
-  void see(Step& step) {
-    const std::vector<llvm::StringRef> words = words_of(step.instruction.text);
-    if (words.size() < 2) return;
-    if (words[0] == "s_getpc_b64" || words[0] == "s_get_pc_i64") {
-      const auto [low, high] = halves_of(words[1]);
-      begun_[low] = begun_[high] = {low, step.instruction.address + step.instruction.size, std::nullopt};
-      return;
-    }
-    const auto found = begun_.find(words[1].str());
-    if (found == begun_.end() || words.size() != 4 || words[2] != words[1]) return;
-    Begun& address = found->second;
-    const std::optional<uint32_t> number = number_of(words[3]);
-    if (!number) return;
-    if (words[1] == address.low && (words[0] == "s_add_u32" || words[0] == "s_add_co_u32")) {
-      for (auto& [half, begun] : begun_)
-        if (begun.pc == address.pc) begun.distance = *number;
-      step.is_part = true;
-    } else if (address.distance && (words[0] == "s_addc_u32" || words[0] == "s_add_co_ci_u32")) {
-      step.target = address.pc + (uint64_t{*number} << 32) + *address.distance;
-      step.is_part = true;
-    }
+  // The last of the steps, of which the others have been seen.
+  void see(std::vector<Step>& steps) {
+    const std::vector<llvm::StringRef> words = words_of(steps.back().instruction.text);
+    if (words.size() < 2 || words[0] == "s_sext_i32_i16" || complete(steps, words)) return;
+    std::erase_if(begun_, [&](const Begun& address) {
+      return has_register(words[1], address.low) || has_register(words[1], address.high);
+    });
+    if (words[0] != "s_getpc_b64" && words[0] != "s_get_pc_i64") return;
+    const auto [low, high] = halves_of(words[1]);
+    begun_.push_back({low, high, steps.back().instruction.address + steps.back().instruction.size, std::nullopt, 0});
   }
 
  private:
   struct Begun {
-    std::string low;
+    std::string low, high;  // the registers of its halves
     uint64_t pc = 0;
-    std::optional<uint32_t> distance;  // its lower half
+    std::optional<size_t> addition;  // the step that adds to its lower half
+    uint32_t distance = 0;           // what that adds
   };
   // "0x1c", or "lit(0x0)" where an instruction has a whole word for a number that would need none.
   static std::optional<uint32_t> number_of(llvm::StringRef word) {
@@ -247,7 +253,28 @@ class Addresses {
     return static_cast<uint32_t>(number);
   }
 
-  std::map<std::string, Begun> begun_;  // by the registers of their halves
+  // Whether the step is an addition to an address.
+  bool complete(std::vector<Step>& steps, const std::vector<llvm::StringRef>& words) {
+    const std::optional<uint32_t> number = words.size() == 4 && words[2] == words[1] ? number_of(words[3]) : std::nullopt;
+    if (!number) return false;
+    const bool is_lower = words[0] == "s_add_u32" || words[0] == "s_add_co_u32";
+    if (!is_lower && words[0] != "s_addc_u32" && words[0] != "s_add_co_ci_u32") return false;
+    const auto found = llvm::find_if(begun_, [&](const Begun& address) {
+      return words[1] == (is_lower ? address.low : address.high) && address.addition.has_value() != is_lower;
+    });
+    if (found == begun_.end()) return false;
+    if (is_lower) {
+      found->addition = steps.size() - 1, found->distance = *number;
+      return true;
+    }
+    Step& step = steps.back();
+    step.target = found->pc + (uint64_t{*number} << 32) + found->distance;
+    step.is_part = steps[*found->addition].is_part = true;
+    begun_.erase(found);
+    return true;
+  }
+
+  std::vector<Begun> begun_;
 };
 
 Result<std::vector<Step>> steps_of(const Object& object, const std::string& function) {
@@ -255,8 +282,8 @@ Result<std::vector<Step>> steps_of(const Object& object, const std::string& func
   std::vector<Step> steps;
   Addresses addresses;
   for (MachineInstruction& instruction : instructions) {
-    Step& step = steps.emplace_back(Step{std::move(instruction), std::nullopt, false});
-    addresses.see(step);
+    steps.push_back({std::move(instruction), std::nullopt, false});
+    addresses.see(steps);
   }
   return steps;
 }

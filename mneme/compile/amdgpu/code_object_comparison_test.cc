@@ -94,6 +94,29 @@ TEST(CodeObjectComparison, AnotherPlaceInTheSameVariableIsOther) {
   EXPECT_FALSE(compare(stores(2), stores(3)).same);
 }
 
+// Only the two additions that complete an address depend on where things lie.
+TEST(CodeObjectComparison, WhatIsAddedToRegistersBehindAnAddressIsCompared) {
+  const std::string address =
+      "s_getpc_b64 s[20:21]\\0As_add_u32 s20, s20, here@rel32@lo+4\\0As_addc_u32 s21, s21, here@rel32@hi+12\\0A";
+  const auto with = [](const std::string& assembly) {
+    return "@here = protected addrspace(1) externally_initialized global i32 0\n" +
+           kernel("scaled", "  call void asm sideeffect \"" + assembly + "\", \"~{s20},~{s21},~{scc}\"()\n");
+  };
+  for (const std::string& before :
+       {address, std::string("s_getpc_b64 s[20:21]\\0A"), std::string("s_getpc_b64 s[20:21]\\0As_mov_b32 s20, s8\\0A")}) {
+    const auto adds = [&](int number) { return with(before + "s_add_u32 s20, s20, " + std::to_string(number)); };
+    EXPECT_TRUE(compare(kernel("other", kAdds) + adds(100), adds(100)).same) << before;
+    EXPECT_FALSE(compare(adds(100), adds(200)).same) << before;
+  }
+  // An address that is given up half-way.
+  const auto stops = [&](int number) {
+    return with(
+        fmt::format("s_getpc_b64 s[20:21]\\0As_add_u32 s20, s20, {}\\0As_mov_b64 s[20:21], 0\\0As_addc_u32 s21, s21, 0", number));
+  };
+  EXPECT_TRUE(compare(kernel("other", kAdds) + stops(100), stops(100)).same);
+  EXPECT_FALSE(compare(stops(100), stops(200)).same);
+}
+
 // Texts and tables that have no symbol.
 TEST(CodeObjectComparison, WhatHasNoNameIsComparedByWhatItHolds) {
   const auto with = [](const std::string& values, const std::string& first) {
