@@ -1,7 +1,10 @@
 #include "mneme/device/hip/dispatch_clock.h"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 namespace mneme::hip {
 namespace {
@@ -21,6 +24,39 @@ Prepared& prepared() {
   static auto* all = new Prepared;  // outlives every user at exit
   return *all;
 }
+
+// Variables that rocprofiler-sdk sets, as they were before. Thread-safe, as far as the environment is.
+class Environment {
+ public:
+  static Environment& get() {
+    static auto* environment = new Environment;
+    return *environment;
+  }
+  void keep() {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(kept_, true)) return;
+    for (size_t i = 0; i < kNames.size(); ++i) {
+      const char* value = std::getenv(kNames[i]);
+      values_[i] = value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+    }
+  }
+  void restore() {
+    std::lock_guard lock(mutex_);
+    if (!std::exchange(kept_, false)) return;
+    for (size_t i = 0; i < kNames.size(); ++i) {
+      if (values_[i])
+        ::setenv(kNames[i], values_[i]->c_str(), 1);
+      else
+        ::unsetenv(kNames[i]);
+    }
+  }
+
+ private:
+  static constexpr std::array kNames = {"ROCPROFILER_REGISTER_FORCE_LOAD", "HSA_TOOLS_ROCPROFILER_V1_TOOLS"};
+  std::mutex mutex_;
+  bool kept_ = false;
+  std::array<std::optional<std::string>, kNames.size()> values_;
+};
 
 // rocprofiler-sdk gives its first callback no argument.
 DispatchClock* being_configured = nullptr;
@@ -52,6 +88,7 @@ Result<std::unique_ptr<DispatchClock>> DispatchClock::configure(const std::vecto
   MNEME_ASSIGN(Rocprofiler rocprofiler, open_rocprofiler(paths));
   // Where rocprofiler-sdk has seen it once it stays, whatever fails.
   auto* clock = new DispatchClock(std::move(rocprofiler));
+  Environment::get().keep();
   being_configured = clock;
   const RocprofilerStatus status = clock->rocprofiler_.force_configure(&on_configure);
   being_configured = nullptr;
@@ -63,6 +100,8 @@ Result<std::unique_ptr<DispatchClock>> DispatchClock::configure(const std::vecto
   if (!clock->initialized_.ok()) return clock->initialized_.with_context(timing);
   return std::unique_ptr<DispatchClock>(clock);
 }
+
+void DispatchClock::runtime_started() { Environment::get().restore(); }
 
 RocprofilerTool* DispatchClock::on_configure(uint32_t version, const char*, uint32_t, RocprofilerClient*) {
   DispatchClock& clock = *being_configured;

@@ -32,6 +32,10 @@ class DispatchClock final : public gpu::RecordClock {
   // time or has failed, or the runtime has not told rocprofiler-sdk of itself. Thread-safe.
   static Result<DispatchClock*> start();
 
+  // To be called when the HIP runtime has started: takes back what rocprofiler-sdk has put into the process's environment so that
+  // ROCm's runtimes load it when they start. Programs that Mneme starts would load it too. Thread-safe.
+  static void runtime_started();
+
   Status flush() override;
 
  private:

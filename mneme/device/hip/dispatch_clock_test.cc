@@ -84,6 +84,24 @@ TEST_F(DispatchClockTest, IsConfiguredBeforeTheRuntimeAndRecordsWhenItIsAskedFor
   EXPECT_EQ(profiler().calls.size(), 7u) << "it records already";
 }
 
+// rocprofiler-sdk has ROCm's runtimes load it by variables, which a program that is started would get.
+TEST_F(DispatchClockTest, TheEnvironmentIsAsBeforeWhenTheRuntimeHasStarted) {
+  constexpr const char *kLoads = "ROCPROFILER_REGISTER_FORCE_LOAD", *kOlder = "HSA_TOOLS_ROCPROFILER_V1_TOOLS";
+  const auto value_of = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : "none"); };
+  for (const bool is_set : {false, true}) {
+    const auto set = [&](const char* name, bool value) { return value ? ::setenv(name, "yes", 1) : ::unsetenv(name); };
+    set(kLoads, is_set), set(kOlder, !is_set);
+    auto configured = DispatchClock::configure({MNEME_FAKE_HIP_LIBRARY});
+    ASSERT_TRUE(configured.ok()) << configured.status().to_string();
+    clock = std::move(*configured);
+    EXPECT_EQ(value_of(kLoads), "1") << "until the runtime has found it";
+    EXPECT_TRUE(count_devices(kRuntimes).ok());
+    EXPECT_EQ(value_of(kLoads), is_set ? "yes" : "none");
+    EXPECT_EQ(value_of(kOlder), is_set ? "none" : "yes");
+  }
+  ::unsetenv(kLoads);
+}
+
 TEST_F(DispatchClockTest, EachLaunchHasTheTimeOfItsRecord) {
   ASSERT_NE(start(), nullptr);
   std::vector<LaunchTag> tags;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -39,6 +40,9 @@ FakeRocprofilerState& state() { return fake_hip_state().rocprofiler; }
 namespace mneme::hip {
 
 void fake_rocprofiler_runtime_starts() {
+  // As ROCm's runtimes find it.
+  if (std::getenv("ROCPROFILER_REGISTER_FORCE_LOAD") == nullptr) return;
+  ::setenv("HSA_TOOLS_ROCPROFILER_V1_TOOLS", "0", 0);
   if (state().configured && on_table != nullptr && !state().runtime_started_before)
     on_table(kRocprofilerHsaTable, 1, 0, nullptr, 1, table_data);
 }
@@ -80,6 +84,7 @@ int rocprofiler_force_configure(RocprofilerConfigure configure) {
   tool = nullptr, on_table = nullptr, on_records = nullptr, service = recording = false;
   records.clear(), pushed.clear();
   state().configured = true;
+  ::setenv("ROCPROFILER_REGISTER_FORCE_LOAD", "1", 1);
   tool = configure(state().version, "fake", 0, nullptr);
   if (tool != nullptr && !state().forget_client) tool->initialize(nullptr, tool->data);
   return 0;

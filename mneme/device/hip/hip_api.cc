@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "mneme/device/hip/dispatch_clock.h"
 #include "mneme/device/hip/error.h"
 
 namespace mneme::hip {
@@ -83,7 +84,11 @@ std::span<const uint64_t> HipApi::wider_reservations() const { return {}; }  // 
 
 // ROCm's memory manager reserves ranges by mapping them, where the process has room, and asks again for each.
 bool HipApi::remembers_mappings() const { return false; }
-ResultCode HipApi::start() const { return driver_.hipInit(0); }
+ResultCode HipApi::start() const {
+  const Error error = driver_.hipInit(0);
+  DispatchClock::runtime_started();
+  return error;
+}
 // Without a device the runtime says so by an error, as it does of a broken one by others.
 ResultCode HipApi::count_devices(int* count) const {
   const Error error = driver_.hipGetDeviceCount(count);
