@@ -47,7 +47,9 @@ static double now_ns(void) {
   return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
 }
 
-static int by_value(const void* a, const void* b) { return (*(const double*)a > *(const double*)b) - (*(const double*)a < *(const double*)b); }
+static int by_value(const void* a, const void* b) {
+  return (*(const double*)a > *(const double*)b) - (*(const double*)a < *(const double*)b);
+}
 
 static void* need(void* symbol, const char* what) {
   if (symbol) return symbol;
@@ -95,10 +97,12 @@ int main(int count, char** arguments) {
       NEED(p_cuCtxSynchronize());
       if (round >= 0) times[way][round] = each;
     }
-  const char* const names[WAYS] = {"the driver's own function", launch[0] == launch[1] ? "the same (there is no front)" : "through the front"};
+  const char* const names[WAYS] = {"the driver's own function",
+                                   launch[0] == launch[1] ? "the same (there is no front)" : "through the front"};
   for (int way = 0; way < WAYS; ++way) {
     qsort(times[way], (size_t)rounds, sizeof(double), by_value);
-    printf("%-30s least %7.1f  first quarter %7.1f  median %7.1f ns\n", names[way], times[way][0], times[way][rounds / 4], times[way][rounds / 2]);
+    printf("%-30s least %7.1f  first quarter %7.1f  median %7.1f ns\n", names[way], times[way][0], times[way][rounds / 4],
+           times[way][rounds / 2]);
   }
   return 0;
 }
