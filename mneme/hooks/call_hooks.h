@@ -1,7 +1,8 @@
 // Hook and HookList: how a function that an interposer puts into a call table knows through which table it was called.
 //
-// A slot is a plain function pointer without context, and each linked object has its own real functions. Every handler is
-// therefore instantiated once for each table (MNEME_MAX_TABLES times), and gets its table as the first argument:
+// A slot is a plain function pointer without context, and each linked object has its own real functions. A slot therefore gets
+// a small function of its table alone (there are MNEME_MAX_TABLES of them), which calls the one handler with the table as its
+// first argument:
 //
 //   class Table : public CallTable { public: static Table& attached(uint32_t index); … };
 //   cudaError_t on_malloc(Table& table, void** out, size_t size) { … MNEME_NEXT(table, cudaMalloc)(out, size) … }
