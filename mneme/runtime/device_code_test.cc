@@ -47,6 +47,25 @@ TEST(ReadPtx, FindsTheVariablesOfTheModule) {
   EXPECT_TRUE(module.variables[3].constant_space);
 }
 
+TEST(ReadPtx, FindsEachVariableOfADeclaration) {
+  const char* const text =
+      ".global .align 4 .u32 first, second[3] = {1, {2, 3}}, third = 7;\n"
+      ".const .attribute(.unified(1, 2)) .f64 alone;\n"
+      ".global .u64 last;";
+  const PtxModule module = read_ptx(text, "none");
+  ASSERT_EQ(module.variables.size(), 5u);
+  const auto is = [&](size_t i, const char* name, uint64_t size, bool constant) {
+    EXPECT_EQ(module.variables[i].name, name);
+    EXPECT_EQ(module.variables[i].size, size) << name;
+    EXPECT_EQ(module.variables[i].constant_space, constant) << name;
+  };
+  is(0, "alone", 8, true);
+  is(1, "first", 4, false);
+  is(2, "last", 8, false);
+  is(3, "second", 12, false);
+  is(4, "third", 4, false);
+}
+
 TEST(ReadPtx, SaysWhoseCodeAllocates) {
   EXPECT_FALSE(read_ptx(kPtx, "plain").allocates);
   EXPECT_TRUE(read_ptx(kPtx, "heap").allocates);

@@ -66,12 +66,31 @@ uint64_t number(std::string_view word) {
   return value;
 }
 
-// The declaration of a variable, behind its ".global" or ".const": attributes, type, name and extents.
-void read_variable(Words& words, bool constant, PtxModule& out) {
+// The initial value of a variable, behind its "=". Returns what is behind it: "," or ";".
+std::string_view skip_value(Words& words) {
+  int depth = 0;
+  std::string_view word = words.next();
+  for (; !word.empty() && (depth != 0 || (word != "," && word != ";")); word = words.next()) {
+    if (word == "{") ++depth;
+    if (word == "}") --depth;
+  }
+  return word;
+}
+
+// The declaration of variables, behind its ".global" or ".const": attributes, type, then the name and the extents of each.
+void read_variables(Words& words, bool constant, PtxModule& out) {
   CubinVariable variable{{}, 0, 1, constant};
   uint64_t elements = 1, size = 0;
   bool in_extent = false;
-  for (std::string_view word = words.next(); !word.empty() && word != ";" && word != "="; word = words.next()) {
+  const auto add = [&] {
+    variable.size = size * elements;
+    if (!variable.name.empty() && variable.size != 0) out.variables.push_back(variable);
+    variable.name.clear();
+    elements = 1;
+  };
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == "=") word = skip_value(words);
+    if (word.empty() || word == ";") break;
     if (word == ".align") {
       variable.alignment = static_cast<uint32_t>(std::clamp<uint64_t>(number(words.next()), 1, 4096));
     } else if (word == ".managed") {
@@ -80,14 +99,15 @@ void read_variable(Words& words, bool constant, PtxModule& out) {
       size = bytes;
     } else if (word == "[" || word == "]") {
       in_extent = word == "[";
+    } else if (word == ",") {
+      add();
     } else if (in_extent) {
       elements *= number(word);
     } else if (size != 0 && in_word(word[0]) && word[0] != '.' && variable.name.empty()) {
       variable.name = word;
     }
   }
-  variable.size = size * elements;
-  if (!variable.name.empty() && variable.size != 0) out.variables.push_back(std::move(variable));
+  add();
 }
 
 }  // namespace
@@ -113,7 +133,7 @@ PtxModule read_ptx(std::string_view text, std::string_view kernel) {
       counts = true;
       declares = true;
     } else if (depth == 0 && !declares && (word == ".global" || word == ".const")) {
-      read_variable(words, word == ".const", out);
+      read_variables(words, word == ".const", out);
     } else if (depth > 0 && counts) {
       out.allocates = out.allocates || word == "malloc" || word == "free";
       out.uses_textures = out.uses_textures || is_of_texture(word);
