@@ -2,7 +2,7 @@
 //
 // A library of CUDA's and its kernels are for all devices, and are there when they are needed; a module of HIP's is loaded onto
 // one. So a library has a module for each device on which it was asked for something, and the handle of a kernel stands for a
-// function of HIP's on each. All is thread-safe. What the runtime refuses is its code of an error, in CUDA's form.
+// function of HIP's on each. All is thread-safe. A failure of the runtime is returned as CUDA's code of that error.
 #pragma once
 
 #include "mneme/hip/table.h"
@@ -11,10 +11,10 @@ namespace mneme::hip {
 
 // Whether a pointer is the handle of a kernel of loaded code. Where nothing was loaded this costs one load.
 bool is_loaded_kernel(const void* pointer);
-// The function that such a handle stands for on the current device, onto which it is loaded if it was not; any other pointer
-// stays. What cannot be loaded is null.
+// The function that such a handle stands for on the current device, onto which the module is loaded if it was not. Null: it could
+// not be loaded. Any other pointer is returned as it is.
 void* function_of_kernel(void* pointer);
-// The other way round.
+// The handle that stands for such a function; any other pointer is returned as it is.
 void* kernel_of_function(void* pointer);
 
 struct LoadedLaunch {

@@ -30,6 +30,20 @@ Digest key_of(const ProgramShape& shape, ByteSpan parameters) {
   return hasher.finish();
 }
 
+// What holds for each launch of a kernel: it is looked at before the window and the numbers.
+bool is_of_each_launch(NotRecorded reason) {
+  switch (reason) {
+    case NotRecorded::no_segment:
+    case NotRecorded::no_code:
+    case NotRecorded::ambiguous_names:
+    case NotRecorded::other_kernel:
+    case NotRecorded::excluded:
+    case NotRecorded::faster_kernel:
+    case NotRecorded::damaged_file: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Selection::Selection(const RecordingOptions& options)
@@ -61,15 +75,8 @@ void Selection::pass_positions(uint64_t launches) {
 }
 
 bool Selection::lasts(NotRecorded reason, uint64_t position) const {
+  if (is_of_each_launch(reason)) return true;
   switch (reason) {
-    // Looked at before the window and the numbers.
-    case NotRecorded::no_segment:
-    case NotRecorded::no_code:
-    case NotRecorded::ambiguous_names:
-    case NotRecorded::other_kernel:
-    case NotRecorded::excluded:
-    case NotRecorded::faster_kernel:
-    case NotRecorded::damaged_file: return true;
     case NotRecorded::outside_window: return window_->is_decided(position);
     // The kernel's or the launch's own, and those that the numbers leave out for good.
     case NotRecorded::beyond_max:
@@ -89,17 +96,7 @@ bool Selection::lasts(NotRecorded reason, uint64_t position) const {
 
 bool Selection::lasts_for_kernel(NotRecorded reason) const {
   if (window_) return false;  // each launch has a position
-  switch (reason) {
-    case NotRecorded::no_segment:
-    case NotRecorded::no_code:
-    case NotRecorded::ambiguous_names:
-    case NotRecorded::other_kernel:
-    case NotRecorded::excluded:
-    case NotRecorded::faster_kernel:
-    case NotRecorded::damaged_file: return true;
-    case NotRecorded::beyond_max: return options_.every <= 1;
-    default: return false;
-  }
+  return is_of_each_launch(reason) || (reason == NotRecorded::beyond_max && options_.every <= 1);
 }
 
 std::optional<NotRecorded> Selection::leaves_out(KernelCounts& counts, uint64_t position) const {
