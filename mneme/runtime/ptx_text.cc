@@ -1,50 +1,12 @@
 // Kernels and variables of PTX text, as far as a recorder has to know them: the text is taken apart into statements, no further.
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "mneme/base/ptx_words.h"
 #include "mneme/runtime/device_code.h"
 
 namespace mneme {
 namespace {
-
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '.' || c == '%'; }
-
-// The words and single other characters of PTX, without comments.
-class Words {
- public:
-  explicit Words(std::string_view text) : text_(text) {}
-
-  // Empty at the end of the text.
-  std::string_view next() {
-    skip_blanks();
-    if (at_ >= text_.size()) return {};
-    size_t end = at_ + 1;
-    if (text_[at_] == '"')
-      end = std::min(text_.find('"', end), text_.size() - 1) + 1;
-    else if (in_word(text_[at_]))
-      while (end < text_.size() && in_word(text_[end])) ++end;
-    const std::string_view word = text_.substr(at_, end - at_);
-    at_ = end;
-    return word;
-  }
-
- private:
-  void skip_blanks() {
-    while (at_ < text_.size()) {
-      if (text_.compare(at_, 2, "//") == 0)
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      else if (text_.compare(at_, 2, "/*") == 0)
-        at_ = std::min(text_.find("*/", at_ + 2), text_.size() - 2) + 2;
-      else if (std::isspace(static_cast<unsigned char>(text_[at_])))
-        ++at_;
-      else
-        return;
-    }
-  }
-  std::string_view text_;
-  size_t at_ = 0;
-};
 
 // In bytes, of ".u32" or ".b8"; 0 for any other word.
 uint64_t size_of_type(std::string_view word) {
@@ -67,7 +29,7 @@ uint64_t number(std::string_view word) {
 }
 
 // The initial value of a variable, behind its "=". Returns what is behind it: "," or ";".
-std::string_view skip_value(Words& words) {
+std::string_view skip_value(PtxWords& words) {
   int depth = 0;
   std::string_view word = words.next();
   for (; !word.empty() && (depth != 0 || (word != "," && word != ";")); word = words.next()) {
@@ -78,7 +40,7 @@ std::string_view skip_value(Words& words) {
 }
 
 // The declaration of variables, behind its ".global" or ".const": attributes, type, then the name and the extents of each.
-void read_variables(Words& words, bool constant, PtxModule& out) {
+void read_variables(PtxWords& words, bool constant, PtxModule& out) {
   CubinVariable variable{{}, 0, 1, constant};
   uint64_t elements = 1, size = 0;
   bool in_extent = false;
@@ -103,7 +65,7 @@ void read_variables(Words& words, bool constant, PtxModule& out) {
       add();
     } else if (in_extent) {
       elements *= number(word);
-    } else if (size != 0 && in_word(word[0]) && word[0] != '.' && variable.name.empty()) {
+    } else if (size != 0 && PtxWords::is_word(word[0]) && word[0] != '.' && variable.name.empty()) {
       variable.name = word;
     }
   }
@@ -114,7 +76,7 @@ void read_variables(Words& words, bool constant, PtxModule& out) {
 
 PtxModule read_ptx(std::string_view text, std::string_view kernel) {
   PtxModule out;
-  Words words(text);
+  PtxWords words(text);
   int depth = 0;
   bool counts = false;    // the body that is read is the kernel's, or that of a function that it may call
   bool declares = false;  // in the head of a function

@@ -3,9 +3,9 @@
 #include <array>
 #include <charconv>
 
+#include "mneme/base/ptx_words.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
-#include "mneme/compile/nvptx/ptx_words.h"
 
 namespace mneme::nvptx {
 namespace {

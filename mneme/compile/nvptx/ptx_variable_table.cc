@@ -6,7 +6,7 @@
 #include <set>
 
 #include "mneme/abi/deployed_code.h"
-#include "mneme/compile/nvptx/ptx_words.h"
+#include "mneme/base/ptx_words.h"
 
 namespace mneme::nvptx {
 namespace {

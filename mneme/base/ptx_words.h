@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace mneme::nvptx {
+namespace mneme {
 
 // Reads the words and marks of PTX, and leaves comments out. Views into the text.
 class PtxWords {
@@ -29,11 +29,13 @@ class PtxWords {
   // Goes on behind the end of the line.
   void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
 
- private:
+  // A letter or other character of a word, as of a name, a number or an instruction with its types.
   static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '.' ||
            c == '%';
   }
+
+ private:
   void skip_blanks() {
     while (at_ < text_.size()) {
       const std::string_view rest = text_.substr(at_);
@@ -52,4 +54,4 @@ class PtxWords {
   size_t at_, begin_ = 0;
 };
 
-}  // namespace mneme::nvptx
+}  // namespace mneme
