@@ -176,7 +176,7 @@ Status check_recordable(const Path& program) {
   return {};
 }
 
-Result<Front> choose_front(const Path& program, DeviceKind device, std::optional<Front> wanted) {
+Result<Front> choose_front(const Path& program, DeviceKind device, std::optional<Front> wanted, Front of_rebuilt) {
   if (wanted == Front::linked || device != DeviceKind::cuda) {
     if (wanted == Front::driver)
       return error(Code::invalid_argument, "--front driver: on the {} device there is no CUDA driver to record at",
@@ -185,8 +185,9 @@ Result<Front> choose_front(const Path& program, DeviceKind device, std::optional
     return Front::linked;
   }
   MNEME_ASSIGN(const Inspected found, inspect(program));
-  if (found.recordable && !wanted) return Front::linked;
-  MNEME_TRY(check_preloadable(program, found));
+  const Status preloadable = check_preloadable(program, found);
+  if (found.recordable && !wanted) return preloadable.ok() ? of_rebuilt : Front::linked;
+  MNEME_TRY(preloadable);
   return Front::driver;
 }
 

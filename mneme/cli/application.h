@@ -33,11 +33,11 @@ enum class Front {
   linked,  // the calls of the CUDA runtime that a program which was built for recording is linked with
   driver,  // those of the CUDA driver, of any program
 };
-// The front for a program on a kind of device: `wanted`, where it is given; else the linked calls of a program that has them, and
-// the driver for any other. Without the driver, on the CPU device, only linked calls can be recorded. Failures: those of
-// check_recordable(); invalid_argument: the library that stands before the driver cannot be preloaded into the program, or the
-// device is not the driver's.
-Result<Front> choose_front(const Path& program, DeviceKind device, std::optional<Front> wanted);
+// The front for a program on a kind of device: `wanted`, where it is given. Else `of_rebuilt` for a program that was built for
+// recording, or its linked calls where nothing can be preloaded into it; and the driver for any other. Without the driver, on the
+// CPU device, only linked calls can be recorded. Failures: those of check_recordable(); invalid_argument: the library that stands
+// before the driver cannot be preloaded into the program, or the device is not the driver's.
+Result<Front> choose_front(const Path& program, DeviceKind device, std::optional<Front> wanted, Front of_rebuilt);
 // The environment by which a program is recorded through the driver: `preload` is the library that stands before it, `recorder`
 // what it loads. Libraries that are preloaded already stay so.
 std::vector<std::pair<std::string, std::string>> driver_environment(const Path& preload, const Path& recorder);

@@ -73,5 +73,33 @@ TEST_F(ProgramFile, IsCheckedBeforeItRuns) {
             "mneme: warning: /bin/true holds no recordable code; only shared libraries that it loads while it runs can\n");
 }
 
+TEST_F(ProgramFile, IsRecordedAtTheDriverWhereItCanBe) {
+  constexpr auto kAuto = std::nullopt;
+  const Path rebuilt = MNEME_TEST_RECORDABLE, plain = MNEME_TEST_CUDA_ONLY;
+  EXPECT_EQ(*choose_front(rebuilt, DeviceKind::cuda, kAuto, Front::driver), Front::driver);
+  EXPECT_EQ(*choose_front(rebuilt, DeviceKind::cuda, kAuto, Front::linked), Front::linked);
+  EXPECT_EQ(*choose_front(rebuilt, DeviceKind::cuda, Front::linked, Front::driver), Front::linked);
+  EXPECT_EQ(*choose_front(rebuilt, DeviceKind::cpu, kAuto, Front::driver), Front::linked);
+  EXPECT_EQ(*choose_front(rebuilt, DeviceKind::hip, kAuto, Front::driver), Front::linked);
+  EXPECT_EQ(*choose_front(plain, DeviceKind::cuda, kAuto, Front::linked), Front::driver);
+  EXPECT_FALSE(choose_front(plain, DeviceKind::cpu, kAuto, Front::driver).ok());
+}
+
+TEST_F(ProgramFile, ThatNothingCanBePreloadedIntoIsRecordedByItsLinkedCalls) {
+  const Path rebuilt = folder / "rebuilt", plain = folder / "plain";
+  std::filesystem::copy_file(MNEME_TEST_RECORDABLE, rebuilt);
+  std::filesystem::copy_file(MNEME_TEST_CUDA_ONLY, plain);
+  ASSERT_EQ(::chmod(rebuilt.c_str(), 04755), 0);
+  ASSERT_EQ(::chmod(plain.c_str(), 04755), 0);
+  EXPECT_EQ(*choose_front(rebuilt, DeviceKind::cuda, std::nullopt, Front::driver), Front::linked);
+  const std::string refused =
+      "invalid_argument: {} runs with the rights of its owner (setuid), where the dynamic loader preloads no library: run a copy "
+      "of it";
+  EXPECT_EQ(choose_front(rebuilt, DeviceKind::cuda, Front::driver, Front::driver).status().to_string(),
+            fmt::format(fmt::runtime(refused), rebuilt.string()));
+  EXPECT_EQ(choose_front(plain, DeviceKind::cuda, std::nullopt, Front::driver).status().to_string(),
+            fmt::format(fmt::runtime(refused), plain.string()));
+}
+
 }  // namespace
 }  // namespace mneme::cli

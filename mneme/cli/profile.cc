@@ -37,7 +37,7 @@ class ProfileCommand : public Command {
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     MNEME_ASSIGN(const std::string_view runtime, runtime_of_program(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program(runtime));
-    MNEME_ASSIGN(const Front front, choose_front(program, device, {}));
+    MNEME_ASSIGN(const Front front, choose_front(program, device, {}, Front::driver));
     MNEME_ASSIGN(Installation installation, Installation::find());
     MNEME_ASSIGN(auto launches, RecordingReportMapping::create());
     MNEME_ASSIGN(auto file, ProfileFile::create());

@@ -33,7 +33,8 @@ class RecordCommand : public Command {
     device_.declare(app, "auto (a GPU where there is one, else the CPU), cuda or cpu");
     app.add_option("--front", front_,
                    "what is recorded: the calls of the CUDA driver, in any program (driver), or those that a program which was "
-                   "built for recording is linked with (linked). auto: linked calls where the program has them")
+                   "built for recording is linked with (linked). auto: the driver's on an NVIDIA GPU, for a program that can be preloaded "
+                   "into; else the linked ones")
         ->transform(CLI::IsMember({"auto", "driver", "linked"}))
         ->capture_default_str();
     app.add_option(
@@ -129,12 +130,12 @@ class RecordCommand : public Command {
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     MNEME_ASSIGN(const std::string_view runtime, runtime_of_program(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program(runtime));
-    MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front()));
+    MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front(), Front::driver));
     if (options_.memory_from == MemoryFrom::driver && front != Front::driver)
       return error(
           Code::unsupported,
           "recording {}: --memory-from driver is for what is recorded at the driver, and this would be recorded by the calls "
-          "that it is linked with: give --front driver too, on a GPU",
+          "that it is linked with: record it on an NVIDIA GPU, without --front linked",
           application()[0]);
     MNEME_ASSIGN(Installation installation, Installation::find());
     if (slowest_ != 0) MNEME_TRY(choose_slowest());

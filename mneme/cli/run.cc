@@ -62,7 +62,7 @@ class RunCommand : public Command {
 
   // At the calls that the program is linked with, where it has them, and else at the CUDA driver.
   Status start_tuned(const Path& program, DeviceKind device, const Installation& installation) {
-    MNEME_ASSIGN(const Front front, choose_front(program, device, std::nullopt));
+    MNEME_ASSIGN(const Front front, choose_front(program, device, std::nullopt, Front::linked));
     ::setenv(MNEME_ENV_TUNED, std::filesystem::absolute(tuned_).c_str(), 1);
     if (verify_) ::setenv(MNEME_ENV_TUNED_VERIFY, std::to_string(*verify_).c_str(), 1);
     if (race_) ::setenv(MNEME_ENV_TUNED_RACE, "1", 1);
