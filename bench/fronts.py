@@ -176,8 +176,9 @@ class Fronts:
         if done.status != 1:
             return "not replayed: " + ("not in its time" if done.status is None else done.reason())
         check = self.survey.Finished([self.mneme, "check", f"{database}/{kernel}.json", "-rid", instance, "as-built", "--device", self.options.device, "--json"], limit=SLOWER * self.options.limit)
+        where = next((line.split("not verified: ", 1)[1] for line in done.err.splitlines() if "not verified: " in line), "it is not said where")
         try:
-            return "differs" if json.loads(check.out)["deterministic"] else "not deterministic"
+            return f"differs: {where}" if json.loads(check.out)["deterministic"] else "not deterministic"
         except (ValueError, KeyError, TypeError):
             return f"differs (mneme check: {check.reason()})"
 

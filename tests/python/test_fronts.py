@@ -152,6 +152,25 @@ def test_what_cannot_be_compared_is_left_out() -> None:
     assert fronts.not_comparable([run("", 127)] * 2) == "cannot be run by itself: nothing was said"
 
 
+def test_where_a_launch_differs_that_does_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    fronts = bench.Fronts(argparse.Namespace(prefix=Path("nowhere"), limit=5, device="cuda"), survey)
+    replay = run("", 1)
+    replay.err = (
+        "mneme: warning: not verified: memory differs in 1 place, first 0 B behind the end of allocation 0x7a\n"
+    )
+
+    def verdict(check: str) -> Any:
+        def finished(command: Sequence[Any], **_: Any) -> Any:
+            return replay if "replay" in command else run(check, 1)
+
+        monkeypatch.setattr(fronts.survey, "Finished", finished)
+        return fronts.verified(Path("db"), "kernel", "instance")
+
+    where = "memory differs in 1 place, first 0 B behind the end of allocation 0x7a"
+    assert verdict('{"deterministic": true}') == f"differs: {where}"
+    assert verdict('{"deterministic": false}') == ND
+
+
 def test_parts_are_told_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
