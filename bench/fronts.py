@@ -5,7 +5,7 @@
                     [--launches ROUNDS] [--json FOUND.json]
 
 PREFIX is where a package was unpacked. A list is as bin/mneme-survey takes it; --examples takes the examples of the package. What an earlier run
-kept by --json is taken as it is, so that a suite can be run in parts and told as a whole. Each program is run bare, and then bare again, recorded by
+kept by --json is taken as it is, so that a suite can be run in parts, some of it once more, and told as a whole. Each program is run bare, and then bare again, recorded by
 its linked calls (--front linked) and recorded at the driver (--front driver), one launch of each kernel, in turn and --runs times. A program that was
 not built for recording has no linked calls: the cells of that front are empty. Every instance is then replayed `as-built` in a process of its own. On
 the CPU device, which has no driver, the front at the driver is left out.
@@ -328,15 +328,15 @@ def listed(options, survey):
 
 
 def found_before(paths):
-    """What earlier runs have kept: the programs, and ns of launches."""
-    programs, times = [], {}
+    """What earlier runs have kept: the programs, each as the last of the files has it, and ns of launches."""
+    programs, times = {}, {}
     for path in paths:
         if path.endswith(".json"):
             kept = json.loads(pathlib.Path(path).read_text())
-            programs += kept["programs"]
+            programs.update({found["name"]: found for found in kept["programs"]})
             for way, values in kept["launch_ns"].items():
                 times[way] = times.get(way, []) + values
-    return programs, times
+    return list(programs.values()), times
 
 
 def keep(path, all_found, times):

@@ -175,7 +175,8 @@ def test_parts_are_told_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     times = {"recordable, linked": [4000.0, 4200.0], "recordable, driver": [4100.0, 4500.0]}
-    paths = []
+    paths = [tmp_path / "before.json"]
+    bench.keep(paths[0], [program("two", None, None, left_out="does not end in 5 s by itself")], {})
     for place, name in enumerate(("one", "two")):
         paths.append(tmp_path / f"{name}.json")
         kept = program(name, front(add=["verified"]), front(add=["verified"]))
@@ -186,4 +187,4 @@ def test_parts_are_told_as_a_whole(
     out = capsys.readouterr().out
     assert "a launch that is not recorded takes 200 ns more at the driver than by linked calls" in out
     assert "2 of 2 programs end and print as bare by every front" in out
-    assert [one["name"] for one in json.loads(merged.read_text())["programs"]] == ["one", "two"]
+    assert [one["name"] for one in json.loads(merged.read_text())["programs"]] == ["two", "one"]
