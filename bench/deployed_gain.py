@@ -9,13 +9,14 @@ The list names programs, as that of `mneme-survey` does, and which kernels of ea
     name = "heat2d"
     command = "./main 4096 4096 40"
     directory = "heat2d"              # from the list's folder
-    kernels = ["dev_lapl_iter"]       # a regular expression of each
-    record = ["--skip", "2"]          # further options of `mneme record`
+    kernels = ["dev_lapl_iter"]       # a regular expression of each, found in its name as that of `mneme record --kernels`
+    record = ["--skip", "2"]          # further options of `mneme record`; ["--max", "3", "--every", "10"]: three launches of each
     tune = ["--set", "execution.l2=warm"]   # of `mneme tune`
     deploy = ["--l2", "warm"]         # and of `mneme deploy`
     environment = {OMP_NUM_THREADS = "1"}
 
-For each kernel one launch is recorded and tuned; what is confirmed is deployed; then the program runs bare and with the deployed
+For each kernel one launch is recorded and tuned, or as many as `record` says, over all of which it is tuned then. An expression that fits no recorded kernel, or
+several, is told with the names that there are, before anything is tuned; so is a search that ended before all trials were done. What is confirmed is deployed; then the program runs bare and with the deployed
 code in turn, --runs times each for its whole time, and --timed-runs times each under CUPTI for the time of its kernels
 (bench/kernel_times.c, which is compiled with `cc`). The launches that the deployed code has replaced are compared, shape by shape; "kept" is what they
 gain over what was promised, by the mean of each shape's times and by their median, weighed by launches. A promise is a ratio of medians, and a launch that
@@ -49,6 +50,32 @@ class Failed(Exception):
     """A step that did not work, and what it said."""
 
 
+def chosen(kernels, listed):
+    """The recorded kernel (of `mneme ls --json`) that each regular expression is found in. Raises Failed where that is none, or several: with all names."""
+    found, wrong = [], []
+    for pattern in kernels:
+        fitting = [one for one in listed if re.search(pattern, one["demangled"]) or re.search(pattern, one["name"])]
+        found.extend(fitting[:1])
+        if len(fitting) != 1:
+            fits = "no recorded kernel" if not fitting else f"{len(fitting)} kernels ({', '.join(one['demangled'] for one in fitting)})"
+            wrong.append(f"'{pattern}' fits {fits}")
+    if wrong:
+        raise Failed(f"{'; '.join(wrong)}. Nothing was tuned; `kernels` in the list has an expression for each of: {names_of(listed)}")
+    return found
+
+
+def names_of(listed):
+    return ", ".join(sorted({one["demangled"] for one in listed})) or "none"
+
+
+def not_ended(kernel, summary):
+    """What is to be said of a search that ended before all its trials were done, or None."""
+    done, wanted = summary["trials"], summary["wanted"]
+    if wanted is None or done >= wanted or summary["exhausted"]:
+        return None
+    return f"the search of {kernel} ended after {done} of {wanted} trials: what it found by then is deployed"
+
+
 def injection(folder):
     """The library that tells the time of kernels, compiled."""
     cuda = pathlib.Path(os.environ.get("CUDA_PATH", "/usr/local/cuda"))
@@ -77,6 +104,8 @@ class Program:
 
     def do(self, command, **environment):
         done = Finished(command, limit=self.options.limit, directory=self.directory, environment={**self.environment, **environment})
+        if done.status is None:
+            raise Failed(f"{shlex.join(map(str, command))[:200]}: it did not end in {self.options.limit:g} s, and was ended (--limit)")
         if done.status != 0:
             raise Failed(f"{shlex.join(map(str, command))[:200]}: {done.status}: {done.reason()}")
         return done
@@ -89,20 +118,31 @@ class Program:
         """The launches of all kernels, and what the run has said on standard error."""
         file = self.folder / f"{name}.times"
         done = self.run(tuned, CUDA_INJECTION64_PATH=self.library, KERNEL_TIMES_FILE=file)
+        if not file.exists():
+            raise Failed(f"{shlex.join(self.command)}: {self.library} told the time of no kernel: is the program's driver one that the CUPTI of CUDA_PATH knows?")
         return read_launches(file.read_text()), done.err
 
+    def recorded(self):
+        """The kernel of each regular expression, as `mneme ls --json` has it."""
+        wanted = "|".join(f"(?:{kernel})" for kernel in self.kernels)
+        most = [] if "--max" in self.record else ["--max", "1"]
+        self.do(["mneme", "record", "--device", "cuda", "--strict", "-rdb", self.folder / "db", *most, "--kernels", wanted, *self.record, "--", *self.command])
+        return chosen(self.kernels, json.loads(self.do(["mneme", "ls", "--json", self.folder / "db"]).out)["kernels"])
+
     def search(self, kernel, number):
-        """The folder of what was found for a kernel, or None where that is not surely faster; and its summary."""
+        """The folder of what was found for a kernel, over all its recorded launches, and its summary."""
         results = self.folder / f"found{number}"
-        self.do(["mneme", "tune", self.folder / "db", kernel, "--device", "cuda", "--trials", self.options.trials, "--seed", "1",
-                 "--results-dir", results, *self.tune])
-        return results, json.loads((results / "summary.json").read_text())
+        timeout = ["--timeout", self.options.search_limit] if self.options.search_limit else []
+        self.do(["mneme", "tune", self.folder / "db", kernel["static_hash"], "--all-instances", "--device", "cuda", "--trials", self.options.trials,
+                 "--seed", "1", "--results-dir", results, *timeout, *self.tune])
+        summary = json.loads((results / "summary.json").read_text())
+        if remark := not_ended(kernel["demangled"], summary):
+            say(f"{self.name}: {remark}")
+        return results, summary
 
     def measure(self):
-        wanted = "|".join(f"(?:{kernel})" for kernel in self.kernels)
-        self.do(["mneme", "record", "--device", "cuda", "--strict", "-rdb", self.folder / "db", "--max", "1", "--kernels", wanted, *self.record, "--",
-                 *self.command])
-        found = [self.search(kernel, number) for number, kernel in enumerate(self.kernels)]
+        kernels = self.recorded()
+        found = [self.search(kernel, number) for number, kernel in enumerate(kernels)]
         file = self.folder / "app.tuned"
         done = self.do(["mneme", "deploy", *(results for results, _ in found), "-o", file, *self.deploy])
         say(f"{self.name}: {done.out.strip()} {done.err.strip()}")
@@ -119,10 +159,10 @@ class Program:
         timed = []
         for number in range(self.options.timed_runs):
             timed.append((self.launches(f"bare{number}")[0], *self.launches(f"tuned{number}", file)))
-        for kernel, (results, summary) in zip(self.kernels, found):
-            claim = claims.get(json.loads((results / "tune.json").read_text())["static_hash"])
+        for kernel, (results, summary) in zip(kernels, found):
+            claim = claims.get(kernel["static_hash"])
             states = self.states(results) if self.options.states else None
-            yield {"program": self.name, "kernel": kernel, **self.gained(claim, timed), **whole, **self.searched(summary), "states": states}
+            yield {"program": self.name, "kernel": kernel["demangled"], "instances": len(kernel["instances"]), **self.gained(claim, timed), **whole, **self.searched(summary), "states": states}
 
     def states(self, results):
         """What the winner gains in each state of the cache."""
@@ -155,6 +195,7 @@ class Program:
     def searched(self, summary):
         return {
             "found": summary.get("speed_up"),
+            "trials": summary.get("trials"),
             "complete": summary.get("complete"),
             "failures": summary.get("failures"),
             "config": (summary.get("best") or {}).get("config"),
@@ -205,6 +246,7 @@ def main():
     parser.add_argument("--states", action="store_true", help="also measure what each state of the cache alone would have promised")
     parser.add_argument("--only", default="", metavar="REGEX", help="only programs in whose name it is found")
     parser.add_argument("--limit", type=float, default=120, help="seconds that each step may take")
+    parser.add_argument("--search-limit", type=float, metavar="S", help="seconds after which a search ends with what it has found; default: as long as --limit lets it")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--folder", help="where recordings and results are made, and removed in the end")
     options = parser.parse_args()

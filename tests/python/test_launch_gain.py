@@ -1,8 +1,9 @@
-"""bench/launch_gain.py: what the launches of a kernel gain by deployed code, shape by shape."""
+"""What deployed code gains in programs: bench/launch_gain.py, launch by launch; what bench/deployed_gain.py refuses."""
 
 import importlib.util
 import statistics
 import sys
+import types
 from pathlib import Path
 from types import ModuleType
 
@@ -22,6 +23,7 @@ def load(name: str) -> ModuleType:
 
 
 bench = load("launch_gain")
+measurement = load("deployed_gain")
 SMALL, LARGE, HALVED = (
     bench.Shape((blocks, 1, 1), (threads, 1, 1)) for blocks, threads in ((8, 64), (8, 256), (16, 32))
 )
@@ -109,3 +111,47 @@ def test_promises_are_read_from_the_file(swept: Path, tmp_path: Path) -> None:
     (promise,) = bench.promises((tmp_path / "app.tuned").read_bytes()).values()
     assert promise.demangled == "scale(int*, int, int)" and promise.low <= promise.value <= promise.high
     assert promise.rule.apply(promise.rule.recorded) == promise.rule.tuned
+
+
+def listed(*names: str) -> list[dict[str, str]]:
+    return [
+        {"demangled": name, "name": f"_Z{name}", "static_hash": f"{number:032x}"} for number, name in enumerate(names)
+    ]
+
+
+def test_kernels_of_a_list_are_found_by_regular_expressions() -> None:
+    kernels = listed("gelu(float*)", "gelu_base(float*)", "softmax")
+    found = measurement.chosen(["^softmax$", "gelu_base", r"gelu\("], kernels)
+    assert [one["demangled"] for one in found] == ["softmax", "gelu_base(float*)", "gelu(float*)"]
+
+
+def test_an_expression_that_fits_no_kernel_is_told_with_the_names_that_there_are() -> None:
+    kernels = listed("softmax", "layer_norm", "gelu(float*)", "gelu_base(float*)")
+    with pytest.raises(measurement.Failed) as failure:
+        measurement.chosen(["^norm", "softmax", "gelu"], kernels)
+    assert str(failure.value) == (
+        "'^norm' fits no recorded kernel; 'gelu' fits 2 kernels (gelu(float*), gelu_base(float*)). Nothing was tuned; "
+        "`kernels` in the list has an expression for each of: gelu(float*), gelu_base(float*), layer_norm, softmax"
+    )
+
+
+def test_nothing_that_was_recorded_is_told() -> None:
+    with pytest.raises(measurement.Failed, match=r"an expression for each of: none$"):
+        measurement.chosen(["softmax"], [])
+
+
+def test_a_search_that_does_not_end_says_so() -> None:
+    def ended(trials: int, wanted: int | None, exhausted: bool = False) -> object:
+        return measurement.not_ended("k", {"trials": trials, "wanted": wanted, "exhausted": exhausted})
+
+    assert ended(120, 500) == "the search of k ended after 120 of 500 trials: what it found by then is deployed"
+    assert ended(500, 500) is None and ended(9, 500, exhausted=True) is None and ended(9, None) is None
+
+
+def test_a_step_that_does_not_end_says_so(tmp_path: Path) -> None:
+    options = types.SimpleNamespace(limit=0.3)
+    program = measurement.Program(
+        {"name": "one", "kernels": ["k"], "command": "true"}, tmp_path, options, tmp_path, None
+    )
+    with pytest.raises(measurement.Failed, match=r"^sleep 60: it did not end in 0\.3 s, and was ended \(--limit\)$"):
+        program.do(["sleep", "60"])
