@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mneme/base/output_file.h"
 #include "mneme/base/shown.h"
 #include "mneme/cli/diverted_output.h"
@@ -95,10 +97,7 @@ class DeployCommand : public Command {
       return deploy_all(results_, terms, [&](const std::string& stage) { line.stage(stage); });
     }();
     MNEME_TRY(deployed.status());
-    std::string text;
-    for (const Deployed& one : deployed->outcomes)
-      text += fmt::format("{}: {}{}\n", shown(one.folder.string()), shown(one.kernel),
-                          one.left_out.ok() ? "" : " is left out: " + shown(one.left_out.message()));
+    std::string text = outcome_lines(deployed->outcomes);
     const std::string output = shown(output_);
     const size_t kernels = deployed->file.kernels.size();
     if (kernels == 0) return Outcome{text + fmt::format("nothing to deploy: {} is not written\n", output), kExitNothingDeployed};
@@ -106,6 +105,24 @@ class DeployCommand : public Command {
     text += fmt::format("{}: {} {} with deployed code; mneme run --tuned {} -- PROGRAM\n", output, kernels,
                         kernels == 1 ? "kernel" : "kernels", output);
     return Outcome{text, kExitDeployed};
+  }
+
+  // A line for each folder, or for each part of its launches of which something else is to be said.
+  static std::string outcome_lines(const std::vector<Deployed>& outcomes) {
+    std::string text;
+    for (auto at = outcomes.begin(); at != outcomes.end();) {
+      const auto differs = [&](const Deployed& one) {
+        return one.folder != at->folder || one.kernel != at->kernel || one.left_out.message() != at->left_out.message();
+      };
+      const auto end = std::find_if(at, outcomes.end(), differs);
+      const auto launches = end - at;
+      const std::string several = launches == 1 ? "" : fmt::format(", {} launches,", launches);
+      const std::string left_out = at->left_out.ok() ? "" : " is left out: " + shown(at->left_out.message());
+      text += fmt::format("{}: {}{}{}\n", shown(at->folder.string()), shown(at->kernel), several,
+                          at->left_out.ok() && launches > 1 ? " is deployed" : left_out);
+      at = end;
+    }
+    return text;
   }
 
   Result<Outcome> explain_all() {

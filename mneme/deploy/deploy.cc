@@ -1,15 +1,14 @@
 #include "mneme/deploy/deploy.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <numeric>
 #include <variant>
 
 #include "mneme/deploy/conditions.h"
 #include "mneme/deploy/in_turn.h"
+#include "mneme/deploy/promise.h"
 #include "mneme/device/backend.h"
 #include "mneme/ir/block_use.h"
 #include "mneme/measure/time_statistics.h"
@@ -21,9 +20,6 @@
 namespace mneme {
 namespace {
 
-// The quantile of Student's distribution for one degree of freedom less than there are rounds.
-constexpr double kStudent = 2.447;
-
 // "580.95.05"; empty where the system does not tell, or the device needs no driver.
 std::string driver_version(DeviceKind kind) {
   std::ifstream file{std::string(backend_of(kind).driver_version_file)};
@@ -33,86 +29,79 @@ std::string driver_version(DeviceKind kind) {
   return "";
 }
 
-Status not_faster(const SpeedUp& speed_up, std::string_view who) {
-  return error(Code::unsupported, "{}: {:.3f} times as fast ({:.3f} to {:.3f}, 95 %), which is not surely faster", who,
-               speed_up.value, speed_up.low, speed_up.high);
+Status not_faster(const Promise& promise) {
+  const SpeedUp& speed_up = promise.speed_up;
+  return error(Code::unsupported, "{}: {:.3f} times as fast ({:.3f} to {:.3f}, 95 %), which is not surely faster",
+               promise.measured, speed_up.value, speed_up.low, speed_up.high);
 }
 
-// Deploys one instance.
+// The code for one instance: which launches it would run in, and what it came to on this one.
+struct DeployableLaunch {
+  TunedKernel kernel;  // with all of the evidence but the speed-up and the times
+  ByteVector code;
+  LaunchTimes times;
+  Status right;  // why it was not right on the instance, or could not be measured there
+
+  bool same_code(const DeployableLaunch& other) const { return kernel.same_place(other.kernel) && code == other.code; }
+};
+
+// Compiles, verifies and measures the found configuration on one instance.
 class InstanceDeployment {
  public:
   InstanceDeployment(const FoundConfiguration& found, const DeployTerms& terms, Session& session)
       : found_(found), terms_(terms), session_(session) {}
 
-  Status run(TunedFile& into) {
+  // Failures are those of one that cannot be compiled, of which it is not known which launches it would run in.
+  Result<DeployableLaunch> run(double weight) {
     MNEME_ASSIGN(const ProgramCompilation made, session_.compile_for_program(found_.configuration));
-    MNEME_ASSIGN(evidence_.tuned, median_of(session_.measure(found_.configuration, made.code)));
-    MNEME_TRY(take_speed_up(made));
-    MNEME_ASSIGN(TunedKernel kernel, describe(made));
-    // Of launches that are the same to the rule, one after another is verified.
-    for (const TunedKernel& known : into.kernels)
-      if (known.same_place(kernel) && into.images[known.image] == made.code.image.bytes)
-        kernel.evidence.instances.insert(kernel.evidence.instances.begin(), known.evidence.instances.begin(),
-                                         known.evidence.instances.end());
-    into.add(std::move(kernel), made.code.image.bytes);
-    return {};
+    DeployableLaunch launch;
+    MNEME_ASSIGN(launch.kernel, describe(made));
+    launch.code = made.code.image.bytes;
+    launch.times.weight = weight;
+    launch.right = measure(made, launch.times.states);
+    return launch;
   }
 
  private:
-  // By rounds in which the launch as recorded and the deployed code run in turn.
-  struct InTurn {
-    SpeedUp speed_up;
-    double tuned = 0;  // median of the medians, in nanoseconds
-  };
-
-  // The least of all states that count is what is promised.
-  Status take_speed_up(const ProgramCompilation& made) {
+  Status measure(const ProgramCompilation& made, std::vector<TimesInTurn>& states) {
     const CacheState searched = found_.configuration.execution.l2;
-    // Over several instances the search has measured the speed-up of all together, which need not be that of each.
-    const bool by_search = found_.speed_up && made.variables.empty() && found_.instances.size() == 1;
-    bool first = true;
+    const bool alone = found_.instances.size() == 1;
+    // Over several instances the search has measured the speed-up of all together, which need not be that of those that one code
+    // covers.
+    const bool by_search = found_.speed_up && made.variables.empty() && alone;
+    MNEME_ASSIGN(const double tuned, median_of(session_.measure(found_.configuration, made.code)));
     for (const CacheState state : states_that_count(terms_, searched, session_.device().properties().kind)) {
-      const bool known = state == searched && by_search;
-      MNEME_ASSIGN(const InTurn measured,
-                   known ? Result<InTurn>(InTurn{*found_.speed_up, evidence_.tuned}) : measure_in_turn(made, state));
-      const SpeedUp& speed_up = measured.speed_up;
-      if (!first && speed_up.low >= evidence_.speed_up.low) continue;
-      first = false;
-      evidence_.speed_up = speed_up;
-      evidence_.tuned = measured.tuned;
-      evidence_.confirmed = known || speed_up.low > 1;
-      if (speed_up.low > 1 || terms_.unconfirmed == Unconfirmed::take) continue;
-      return not_faster(speed_up, known ? "by the search" : fmt::format("measured in turn here{}", with(state)));
+      TimesInTurn& times = states.emplace_back(TimesInTurn{state, {}, {}, {}});
+      if (state == searched && by_search) {
+        times.found = {tuned};
+        times.by_search = found_.speed_up;
+      } else {
+        MNEME_TRY(measure_in_turn(made, times));
+      }
+      // What is not faster alone is left out whatever the other states tell.
+      const LaunchTimes so_far{1, {times}};
+      if (alone && terms_.unconfirmed == Unconfirmed::leave_out && promise_of({&so_far, 1}).speed_up.low <= 1) break;
     }
-    evidence_.baseline = evidence_.tuned * evidence_.speed_up.value;
     return {};
   }
 
-  // " with --l2 warm"; nothing for what needs no option.
-  static std::string with(CacheState state) {
-    return state == CacheState::as_it_comes ? "" : fmt::format(" with --l2 {}", to_string(state));
-  }
-
-  Result<InTurn> measure_in_turn(const ProgramCompilation& made, CacheState state) {
+  Status measure_in_turn(const ProgramCompilation& made, TimesInTurn& times) {
     Configuration found = found_.configuration;
-    found.execution.l2 = state;
+    found.execution.l2 = times.state;
     const Configuration recorded = baseline_of(found);
     // Compiled before, so that nothing but the launches tells the two apart.
     MNEME_ASSIGN(const CompiledCode recorded_code, session_.compile_ahead(recorded));
-    std::vector<double> before, after;
-    const auto measure = [&](const Configuration& configuration, const CompiledCode& code, std::vector<double>& times) -> Status {
+    const auto measure = [&](const Configuration& configuration, const CompiledCode& code, std::vector<double>& into) -> Status {
       MNEME_ASSIGN(const double time, median_of(session_.measure(configuration, code)));
-      times.push_back(time);
+      into.push_back(time);
       return {};
     };
     for (unsigned round = 0; round < kRoundsInTurn; ++round) {
-      if (round % 2 == 0) MNEME_TRY(measure(recorded, recorded_code, before));
-      MNEME_TRY(measure(found, made.code, after));
-      if (round % 2 != 0) MNEME_TRY(measure(recorded, recorded_code, before));
+      if (round % 2 == 0) MNEME_TRY(measure(recorded, recorded_code, times.recorded));
+      MNEME_TRY(measure(found, made.code, times.found));
+      if (round % 2 != 0) MNEME_TRY(measure(recorded, recorded_code, times.recorded));
     }
-    const SpeedUp speed_up = speed_up_of(before, after);
-    std::nth_element(after.begin(), after.begin() + kRoundsInTurn / 2, after.end());
-    return InTurn{speed_up, after[kRoundsInTurn / 2]};
+    return {};
   }
 
   // IR that cannot be looked through says nothing of blocks.
@@ -125,13 +114,13 @@ class InstanceDeployment {
   Result<TunedKernel> describe(const ProgramCompilation& made) {
     const KernelRecord& kernel = session_.kernel();
     const DeviceProperties& device = session_.device().properties();
-    evidence_.instances = {session_.instance().dynamic_hash};
-    evidence_.device_name = device.name;
-    evidence_.mneme = MNEME_VERSION;
-    evidence_.assembler = made.code.assembler;
-    evidence_.driver = driver_version(device.kind);
-    evidence_.configuration = json_text(to_json(found_.configuration));
     TunedKernel tuned;
+    tuned.evidence.instances = {session_.instance().dynamic_hash};
+    tuned.evidence.device_name = device.name;
+    tuned.evidence.mneme = MNEME_VERSION;
+    tuned.evidence.assembler = made.code.assembler;
+    tuned.evidence.driver = driver_version(device.kind);
+    tuned.evidence.configuration = json_text(to_json(found_.configuration));
     tuned.static_hash = kernel.static_hash;
     tuned.name = kernel.name;
     tuned.demangled = kernel.demangled;
@@ -147,7 +136,6 @@ class InstanceDeployment {
       MNEME_ASSIGN(code, session_.code_of({}));
     }
     tuned.repeatable = repeatable(code, made.code.image.bytes, session_.plan().textures);
-    tuned.evidence = evidence_;
     add_conditions(made.specialisation, kernel, session_.instance(), session_.plan(), tuned);
     return tuned;
   }
@@ -155,7 +143,42 @@ class InstanceDeployment {
   const FoundConfiguration& found_;
   const DeployTerms& terms_;
   Session& session_;
-  Evidence evidence_;
+};
+
+// Launches that the same code would run in, which are deployed together or not at all.
+class SamePlace {
+ public:
+  explicit SamePlace(const DeployableLaunch& first) : launches_{&first} {}
+
+  bool has(const DeployableLaunch& launch) const { return launches_.front()->same_code(launch); }
+  void add(const DeployableLaunch& launch) { launches_.push_back(&launch); }
+  // Whether it is for the same launches as another, of whose code it takes the place.
+  bool is_that_of(const SamePlace& other) const { return launches_.front()->kernel.same_place(other.launches_.front()->kernel); }
+
+  // Why the code cannot be in the file; ok: it is. Code that is wrong on one of its launches is not for the others either.
+  Status deploy(const DeployTerms& terms, TunedFile& into) const {
+    TunedKernel kernel = launches_.back()->kernel;
+    std::vector<Digest>& instances = kernel.evidence.instances;
+    instances.clear();
+    std::vector<LaunchTimes> times;
+    for (const DeployableLaunch* launch : launches_) {
+      const Digest& instance = launch->kernel.evidence.instances.front();
+      if (!launch->right.ok()) return launches_.size() == 1 ? launch->right : launch->right.with_context("on " + instance.hex());
+      instances.push_back(instance);
+      times.push_back(launch->times);
+    }
+    const Promise promise = promise_of(times);
+    if (promise.speed_up.low <= 1 && terms.unconfirmed == Unconfirmed::leave_out) return not_faster(promise);
+    kernel.evidence.speed_up = promise.speed_up;
+    kernel.evidence.confirmed = promise.confirmed;
+    kernel.evidence.tuned = promise.tuned;
+    kernel.evidence.baseline = promise.tuned * promise.speed_up.value;
+    into.add(std::move(kernel), launches_.back()->code);
+    return {};
+  }
+
+ private:
+  std::vector<const DeployableLaunch*> launches_;
 };
 
 }  // namespace
@@ -183,29 +206,41 @@ std::vector<CacheState> states_that_count(const DeployTerms& terms, CacheState s
   return states;
 }
 
-SpeedUp speed_up_of(const std::vector<double>& baseline, const std::vector<double>& tuned) {
-  std::vector<double> ratios;
-  for (size_t i = 0; i < baseline.size(); ++i) ratios.push_back(std::log(baseline[i] / tuned[i]));
-  const auto count = static_cast<double>(ratios.size());
-  const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / count;
-  double squares = 0;
-  for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
-  const double half = kStudent * std::sqrt(squares / (count - 1) / count);
-  return {std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
-}
-
 Result<std::vector<Deployed>> deploy(const FoundConfiguration& found, Device& device, const DeployTerms& terms, TunedFile& into,
                                      const std::function<void(const std::string&)>& progress) {
   MNEME_ASSIGN(const Database database, Database::open(found.database));
   MNEME_ASSIGN(const KernelRecord kernel, database.load_kernel(found.static_hash));
   std::vector<Deployed> all;
-  for (const Digest& instance : found.instances) {
-    Deployed& one = all.emplace_back(Deployed{found.folder, kernel.demangled, {}});
+  std::map<size_t, DeployableLaunch> launches;  // by their place in `all`
+  for (size_t i = 0; i < found.instances.size(); ++i) {
+    Deployed& one = all.emplace_back(Deployed{found.folder, kernel.demangled, found.instances[i], {}});
     if (progress) progress(fmt::format("deploying {}", kernel.demangled));
-    auto session = Session::prepare(database, found.static_hash, instance, device);
-    one.left_out = session.ok() ? InstanceDeployment(found, terms, **session).run(into) : session.status();
+    auto session = Session::prepare(database, found.static_hash, one.instance, device);
+    auto launch = session.ok() ? InstanceDeployment(found, terms, **session).run(found.weights[i]) : session.status();
+    one.left_out = launch.ok() ? launch->right : launch.status();
     if (one.left_out.code() == Code::device_fault) return one.left_out.with_context(found.folder.string());
+    if (launch.ok()) launches.emplace(i, std::move(*launch));
   }
+  std::vector<SamePlace> places;
+  std::map<size_t, size_t> place_of;
+  for (const auto& [i, launch] : launches) {
+    const auto known = std::find_if(places.begin(), places.end(), [&](const SamePlace& place) { return place.has(launch); });
+    place_of[i] = static_cast<size_t>(known - places.begin());
+    if (known == places.end())
+      places.emplace_back(launch);
+    else
+      known->add(launch);
+  }
+  std::vector<Status> outcomes;
+  for (const SamePlace& place : places) {
+    outcomes.push_back(place.deploy(terms, into));
+    if (!outcomes.back().ok()) continue;
+    for (size_t earlier = 0; earlier + 1 < outcomes.size(); ++earlier)
+      if (outcomes[earlier].ok() && place.is_that_of(places[earlier]))
+        outcomes[earlier] = error(
+            Code::unsupported, "the code for a later one of the launches has its place: it is other code, for the same launches");
+  }
+  for (const auto& [i, place] : place_of) all[i].left_out = outcomes[place];
   return all;
 }
 

@@ -26,19 +26,22 @@ struct DeployTerms {
   std::optional<CacheState> l2;
 };
 
-// What became of one folder of results.
+// What became of one recorded launch of a folder of results.
 struct Deployed {
   Path folder;
   std::string kernel;  // demangled
-  // Why nothing of it is deployed; ok: its code is in the file. Also of one of several instances.
+  Digest instance;
+  // Why the code for this instance is not deployed; ok: it is in the file.
   Status left_out;
 };
 
 // Compiles the configuration for each instance, verifies it on `device`, and adds what is right to `into`. What a search has
 // confirmed is taken at its word, but for a kernel with variables, whose deployed code is other code; all else is measured here,
 // in turn with the launch as recorded. So is, on a device with a cache to set, what the search has not measured of the terms:
-// a program's launches may find another cache than the search's did. Failures are those of one who cannot work; what only keeps
-// the code from being deployed is in the result. `progress` is called with what is done next.
+// a program's launches may find another cache than the search's did. Launches that the same code covers have one promise
+// (promise.h), each weighed as in the search, and where the code is wrong on one of them it is deployed for none. Failures are
+// those of one who cannot work; what only keeps the code from being deployed is in the result. `progress` is called with what is
+// done next.
 Result<std::vector<Deployed>> deploy(const FoundConfiguration& found, Device& device, const DeployTerms& terms, TunedFile& into,
                                      const std::function<void(const std::string&)>& progress = {});
 
@@ -58,9 +61,5 @@ Result<TunedFile> read_tuned(const Path& path, FileSystem& files = FileSystem::p
 // The states of the cache in which a configuration has to be faster: that of its search first, and on devices with a cache to set
 // the others, unless the terms name one or ask for nothing.
 std::vector<CacheState> states_that_count(const DeployTerms& terms, CacheState searched, DeviceKind device);
-
-// The speed-up by rounds in which both were measured in turn: the geometric mean of their ratios, with Student's 95 % interval.
-// There are at least two rounds.
-SpeedUp speed_up_of(const std::vector<double>& baseline, const std::vector<double>& tuned);
 
 }  // namespace mneme

@@ -9,18 +9,6 @@
 namespace mneme {
 namespace {
 
-using testing::DoubleNear;
-
-TEST(SpeedUpOf, IsTheGeometricMeanOfTheRoundsRatios) {
-  const SpeedUp even = speed_up_of({200, 200, 200, 200, 200, 200, 200}, {100, 100, 100, 100, 100, 100, 100});
-  EXPECT_THAT(even.value, DoubleNear(2, 1e-12));
-  EXPECT_THAT(even.low, DoubleNear(2, 1e-12));
-  const SpeedUp rough = speed_up_of({100, 400, 100, 400, 100, 400, 200}, {100, 100, 100, 100, 100, 100, 100});
-  EXPECT_THAT(rough.value, DoubleNear(2, 1e-12));
-  EXPECT_LT(rough.low, 2);
-  EXPECT_THAT(rough.low * rough.high, DoubleNear(4, 1e-9));
-}
-
 TEST(StatesThatCount, AreAllWhereThereIsACacheToSet) {
   using enum CacheState;
   EXPECT_THAT(states_that_count({}, as_it_comes, DeviceKind::cuda), testing::ElementsAre(as_it_comes, cold, warm));
@@ -203,10 +191,22 @@ TEST_F(ReadFound, IsWhatPlanAndBestSay) {
   EXPECT_EQ(found->database, "/nowhere/db");
   EXPECT_EQ(found->static_hash.hex(), "00112233445566778899aabbccddeeff");
   EXPECT_EQ(found->instances.size(), 1u);
+  EXPECT_THAT(found->weights, testing::ElementsAre(1));
   EXPECT_EQ(found->configuration.passes, "default<O1>");
   EXPECT_EQ(found->speed_up, (SpeedUp{1.5, 1.4, 1.6}));
   write("best.json", R"({"configuration": {}, "claim": "not confirmed", "speed_up": 1.5, "interval": null})");
   EXPECT_EQ(read_found(folder_.path())->speed_up, std::nullopt);
+}
+
+TEST_F(ReadFound, InstancesCountAsTheSearchHasWeighedThem) {
+  std::string plan = plan_;
+  plan.replace(plan.find("]}"), 2, R"(, "00112233445566778899aabbccddeeff"], "weights": {"by": "program", "of": [1.5, 0.5]}})");
+  write("tune.json", plan);
+  write("best.json", R"({"configuration": {}, "claim": "faster", "speed_up": 1.5, "interval": [1.4, 1.6]})");
+  EXPECT_THAT(read_found(folder_.path())->weights, testing::ElementsAre(1.5, 0.5));
+  plan.replace(plan.find("1.5, 0.5"), 8, "1.5");
+  write("tune.json", plan);
+  EXPECT_EQ(refusal(), here() + "/tune.json: 'weights': there must be a weight for each of 2 instances, and there are 1");
 }
 
 TEST_F(ReadFound, WhatIsNoResultIsTold) {

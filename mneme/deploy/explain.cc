@@ -6,6 +6,7 @@
 
 #include "mneme/deploy/deploy.h"
 #include "mneme/deploy/in_turn.h"
+#include "mneme/deploy/promise.h"
 #include "mneme/replay/session.h"
 
 namespace mneme {

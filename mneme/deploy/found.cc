@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/memory/recorded_addresses.h"
+#include "mneme/pool/weights.h"
 #include "mneme/replay/json_text.h"
 #include "mneme/store/database.h"
 #include "mneme/sweep/folder.h"
@@ -36,6 +37,11 @@ Status read_plan(const Json& plan, FileSystem& files, FoundConfiguration& found)
   for (const Json& instance : plan.at("instances")) {
     MNEME_ASSIGN(const Digest hash, Digest::from_hex(instance.get<std::string>()));
     found.instances.push_back(hash);
+  }
+  found.weights.assign(found.instances.size(), 1);
+  if (const auto weights = plan.find("weights"); weights != plan.end() && !weights->is_null()) {
+    MNEME_ASSIGN(const Weights read, weights_from_json(*weights, found.instances.size()));
+    found.weights = read.of;
   }
   found.database = find_database(found.folder, plan, found.static_hash, files);
   return {};

@@ -18,6 +18,7 @@ struct FoundConfiguration {
   Path database;
   Digest static_hash;
   std::vector<Digest> instances;
+  std::vector<double> weights;  // of each, by which the search has added their times (mneme/pool/weights.h)
   DeviceKind device = DeviceKind::cpu;
   Configuration configuration;
   std::string claim;                // "faster", "slower", "no difference", "not confirmed"
