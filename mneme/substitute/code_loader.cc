@@ -22,6 +22,15 @@ Result<std::string> name_in_image(const RegisteredKernel& kernel, const std::str
   return error(Code::not_found, "the program's kernel has no variable '{}'", name);
 }
 
+bool is_managed_pointer(const RegisteredKernel& kernel, const std::string& name) {
+  const auto closure = closure_of(kernel);
+  if (!closure.ok()) return false;
+  for (const EmbeddedSegment* segment : *closure)
+    for (const SegmentGlobal& global : segment->globals)
+      if (global.ir_name == name) return global.managed() && segment->target == MNEME_TARGET_AMDGCN;
+  return false;
+}
+
 Status check_table_size(uint64_t size, std::span<const uint64_t> addresses) {
   if (size == addresses.size_bytes()) return {};
   return error(Code::incompatible, "its table of variables has {} bytes, {} expected", size, addresses.size_bytes());

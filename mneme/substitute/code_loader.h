@@ -52,6 +52,9 @@ Result<std::vector<uint64_t>> sizes_in_segment(const RegisteredKernel& kernel);
 // What a variable that a kernel's IR calls `name` is called in the program's device image. not_found: the kernel has none of that
 // name.
 Result<std::string> name_in_image(const RegisteredKernel& kernel, const std::string& name);
+// Whether that variable is, in the device image, a pointer to managed memory, as `__managed__` variables of HIP are in the code
+// of AMD GPUs.
+bool is_managed_pointer(const RegisteredKernel& kernel, const std::string& name);
 // incompatible: the table in the code has another size than these addresses.
 Status check_table_size(uint64_t size, std::span<const uint64_t> addresses);
 

@@ -404,6 +404,7 @@ Result<TrialOutcome> DeployedCode::compare(const Substitute& substitute, const T
       MNEME_ASSIGN(const MemoryRange place,
                    device.find_variable(host_function_of(launch.launch.function), *kernel.registered, variable));
       code.variables.push_back(place);
+      if (is_managed_pointer(*kernel.registered, variable)) code.managed_pointers.push_back(place.address);
     }
     if (code.variables.empty()) return {};
     // Loaded once more: meanwhile other threads may launch the code with the program's variables.

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 // The kernel doubles each number of its first array. The second pointer is the array's end.
 class Trials : public testing::Deployed {
  protected:
-  Trials() {
+  explicit Trials(const testing::TestSegment& scale = {.name = "scale"}) : Deployed(scale) {
     code_.repeatable = Repeatable::yes;
     code_.aligned = {{0, 64}};
     loader_.memory.add({address_of(data_.data()), Bytes(sizeof data_)});
@@ -342,6 +342,71 @@ TEST_F(Trials, VariablesAreCopiesToo) {
   EXPECT_THAT(deployed->summary().front(),
               HasSubstr("1 run both ways (1 bytes are not as the program's own code leaves them, the first at "))
       << "the program's own code does not count";
+}
+
+// Managed variables are pointers in the code of AMD GPUs. Here one counts how often the kernel has run, in memory that is an
+// allocation like others.
+class ManagedTrials : public Trials {
+ protected:
+  ManagedTrials() : Trials({.name = "scale", .globals = {{"offsets", 8, MNEME_GLOBAL_MANAGED}}, .target = MNEME_TARGET_AMDGCN}) {
+    code_.variables = {"offsets"};
+    loader_.variable = {address_of(&pointer_), Bytes(sizeof pointer_)};
+    own_ = [this](void* const* arguments) { double_all(arguments), ++*pointer_; };
+  }
+
+  // The deployed code, which adds so much to what its table leads to.
+  auto adding(uint64_t count) {
+    return [this, count](void* const* arguments) {
+      double_all(arguments);
+      reached_ = *reinterpret_cast<uint64_t**>(loader_.written.at(0));
+      seen_.push_back(*reached_);
+      *reached_ += count;
+    };
+  }
+
+  alignas(64) std::array<uint64_t, 8> counted_ = {5};
+  uint64_t *pointer_ = counted_.data(), *reached_ = nullptr;
+  std::vector<uint64_t> seen_;
+};
+
+TEST_F(ManagedTrials, TheirMemoryIsCopiedAndTheCodeIsLedToTheCopy) {
+  loader_.memory.add({address_of(counted_.data()), Bytes(sizeof counted_)});
+  auto deployed = deploy(16, {.verify = 2});
+  for (int i = 0; i < 2; ++i) {
+    make(*deployed, adding(1));
+    EXPECT_NE(reached_, counted_.data()) << "the program's memory is the program's";
+  }
+  EXPECT_THAT(seen_, ElementsAre(5u, 6u)) << "each copy is of what was there then";
+  EXPECT_EQ(counted_[0], 7u);
+  EXPECT_EQ(pointer_, counted_.data());
+  EXPECT_TRUE(deployed->find(launch_of(kShape), registry_, loader_)) << "it may run";
+  EXPECT_THAT(deployed->summary().front(), HasSubstr("2 run both ways"));
+}
+
+TEST_F(ManagedTrials, WhatIsLeftOtherwiseThereIsADifference) {
+  loader_.memory.add({address_of(counted_.data()), Bytes(sizeof counted_)});
+  auto deployed = deploy(16, {.verify = 1});
+  make(*deployed, adding(2));
+  EXPECT_THAT(seen_, ElementsAre(5u, 5u, 5u, 5u)) << "each run again begins with what was there before";
+  EXPECT_THAT(deployed->summary().front(),
+              HasSubstr(fmt::format("1 run both ways (1 bytes are not as the program's own code leaves them, the first at {})",
+                                    address_of(counted_.data()))));
+}
+
+TEST_F(ManagedTrials, BothAreTimed) {
+  loader_.memory.add({address_of(counted_.data()), Bytes(sizeof counted_)});
+  loader_.times.assign(10, 100);
+  auto deployed = deploy(16, {.race = true});
+  for (int i = 0; i < 5; ++i) make(*deployed, adding(1));
+  EXPECT_EQ(counted_[0], 10u);
+  EXPECT_TRUE(deployed->find(launch_of(kShape), registry_, loader_)) << "it is as fast";
+}
+
+TEST_F(ManagedTrials, MemoryThatIsNotKnownIsNotCopied) {
+  auto deployed = deploy(16, {.verify = 1});
+  make(*deployed, adding(1));
+  EXPECT_TRUE(seen_.empty());
+  EXPECT_THAT(deployed->summary().front(), HasSubstr("1 with memory that is not known, so that it cannot be copied"));
 }
 
 // The code of a trial is loaded by itself where it has variables, and is to be allowed the same.

@@ -209,6 +209,15 @@ Status Table::read(std::byte* to, DevicePtr from, Bytes size, void* stream) {
   return quietly("cudaStreamSynchronize", [&] { return MNEME_NEXT(*this, cudaStreamSynchronize)(of_program); });
 }
 
+Status Table::write(DevicePtr to, const std::byte* from, Bytes size, void* stream) {
+  auto* const of_program = static_cast<cudaStream_t>(stream);
+  MNEME_TRY(quietly("cudaMemcpyAsync", [&] {
+    return MNEME_NEXT(*this, cudaMemcpyAsync)(reinterpret_cast<void*>(to.address), from, size.count, cudaMemcpyHostToDevice,
+                                              of_program);
+  }));
+  return quietly("cudaStreamSynchronize", [&] { return MNEME_NEXT(*this, cudaStreamSynchronize)(of_program); });
+}
+
 Result<double> Table::time(void* stream, const std::function<Status()>& launch) {
   const auto destroy = [&](CUevent_st* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(event); };
   const auto make = [&](std::unique_ptr<CUevent_st, decltype(destroy)>& into) {

@@ -62,6 +62,7 @@ class Table final : public TrialDevice, public CallTable {
   void release(DevicePtr block) override;
   Status copy(DevicePtr to, DevicePtr from, Bytes size, void* stream) override;
   Status read(std::byte* to, DevicePtr from, Bytes size, void* stream) override;
+  Status write(DevicePtr to, const std::byte* from, Bytes size, void* stream) override;
   Result<double> time(void* stream, const std::function<Status()>& launch) override;
   bool is_memory(DevicePtr address) override;
   bool reaches_host_memory() override;

@@ -11,7 +11,7 @@ class Trial {
       : code_(code), launch_(launch), timed_(timed), device_(device), memory_(device, launch.launch.stream) {}
 
   Result<TrialOutcome> run() {
-    MNEME_ASSIGN(outcome_.not_compared, memory_.take(code_.code, launch_.launch, code_.sizes, code_.variables));
+    MNEME_ASSIGN(outcome_.not_compared, memory_.take(code_, launch_.launch));
     if (outcome_.not_compared) return std::move(outcome_);
     if (!code_.variables.empty()) {
       std::vector<uint64_t> addresses;

@@ -9,14 +9,6 @@
 
 namespace mneme {
 
-struct TrialCode {
-  const TunedKernel& code;
-  const std::vector<uint64_t>& sizes;  // of the parameters
-  // Code of its own, whose table of variables is the trial's.
-  CodeLoader::Loaded loaded;
-  std::vector<MemoryRange> variables;  // the program's, in the order of the table
-};
-
 // What differs in one piece of the memory.
 struct PieceDifference {
   uint64_t bytes = 0;  // that have no tolerance

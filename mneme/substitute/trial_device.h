@@ -17,6 +17,8 @@ class TrialDevice : public CodeLoader {
   virtual Status copy(DevicePtr to, DevicePtr from, Bytes size, void* stream) = 0;
   // Returns when the bytes are there.
   virtual Status read(std::byte* to, DevicePtr from, Bytes size, void* stream) = 0;
+  // Likewise into memory of the device: returns when they lie there.
+  virtual Status write(DevicePtr to, const std::byte* from, Bytes size, void* stream) = 0;
   // What the launch takes on the device, in nanoseconds. Returns when it has ended. Fails as `launch` does, or the device.
   virtual Result<double> time(void* stream, const std::function<Status()>& launch) = 0;
   // Whether kernels of the current device may reach memory at this address, as the vendor knows it.

@@ -32,15 +32,15 @@ TrialMemory::~TrialMemory() {
       if (block != DevicePtr()) device_.release(block);
 }
 
-Result<std::optional<KeptBy>> TrialMemory::take(const TunedKernel& code, const ProgramLaunch& launch,
-                                                const std::vector<uint64_t>& sizes, const std::vector<MemoryRange>& variables) {
-  for (size_t i = 0; i < sizes.size(); ++i) {
+Result<std::optional<KeptBy>> TrialMemory::take(const TrialCode& code, const ProgramLaunch& launch) {
+  for (size_t i = 0; i < code.sizes.size(); ++i) {
     const auto* argument = static_cast<const std::byte*>(launch.arguments[i]);
-    values_.emplace_back(argument, argument + sizes[i]);
+    values_.emplace_back(argument, argument + code.sizes[i]);
   }
-  if (!find_pieces(variables)) return std::optional(KeptBy::unknown_memory);
+  MNEME_ASSIGN(const bool all_is_known, find_pieces(code));
+  if (!all_is_known) return std::optional(KeptBy::unknown_memory);
   uint64_t alignment = kLeastAlignment;
-  for (const PointerAligned& pointer : code.aligned) alignment = std::max(alignment, pointer.alignment);
+  for (const PointerAligned& pointer : code.code.aligned) alignment = std::max(alignment, pointer.alignment);
   MNEME_ASSIGN(const bool there_is_room, allocate_copies(alignment));
   if (!there_is_room) return std::optional(KeptBy::no_room);
   MNEME_TRY(refresh());
@@ -52,13 +52,25 @@ Result<std::optional<KeptBy>> TrialMemory::take(const TunedKernel& code, const P
   return std::optional<KeptBy>();
 }
 
-// False: an argument leads to memory of which nothing is known, or stands where it cannot be changed.
-bool TrialMemory::find_pieces(const std::vector<MemoryRange>& variables) {
-  for (const MemoryRange& variable : variables) pieces_.emplace_back().source = variable;
+// False: an argument or a managed variable leads to memory of which nothing is known, or the argument stands where it cannot be
+// changed.
+Result<bool> TrialMemory::find_pieces(const TrialCode& code) {
+  for (const MemoryRange& variable : code.variables) pieces_.emplace_back().source = variable;
+  for (const DevicePtr pointer : code.managed_pointers) managed_.emplace_back(pointer, DevicePtr());
+  MNEME_ASSIGN(const bool managed_is_known, add_managed_memory());
+  if (!managed_is_known) return false;
   for (const ByteVector& value : values_)
     for (uint64_t offset = 0; offset + kWord <= value.size(); ++offset)
       if (!add_pointer(word_at(value, offset), offset % kWord == 0)) return false;
   merge_pieces();
+  return true;
+}
+
+Result<bool> TrialMemory::add_managed_memory() {
+  for (auto& [pointer, memory] : managed_) {
+    MNEME_TRY(device_.read(reinterpret_cast<std::byte*>(&memory.address), pointer, Bytes(kWord), stream_));
+    if (!device_.allocation_of(memory) || !add_pointer(memory.address, true)) return false;
+  }
   return true;
 }
 
@@ -124,7 +136,7 @@ bool TrialMemory::allocate_all(DevicePtr Piece::* member, uint64_t left) {
 
 Status TrialMemory::refresh() {
   for (const Piece& piece : pieces_) MNEME_TRY(device_.copy(piece.copy, piece.source.address, piece.source.size, stream_));
-  return {};
+  return point_managed_variables_to_copies();
 }
 
 Status TrialMemory::restore() {
@@ -175,10 +187,21 @@ void TrialMemory::point_arguments_to_copies() {
   }
 }
 
+Status TrialMemory::point_managed_variables_to_copies() {
+  for (const auto& [pointer, memory] : managed_) {
+    const uint64_t moved = copy_of(memory).address;
+    MNEME_TRY(device_.write(copy_of(pointer), reinterpret_cast<const std::byte*>(&moved), Bytes(kWord), stream_));
+  }
+  return {};
+}
+
 // The copies are looked through, which nobody changes meanwhile.
 Result<bool> TrialMemory::leads_elsewhere() const {
   const HostMappings mappings = HostMappings::now();
   const bool host_counts = device_.reaches_host_memory();
+  const auto leads_to_a_copy = [&](DevicePtr at) {
+    return std::any_of(managed_.begin(), managed_.end(), [&](const auto& one) { return one.first == at; });
+  };
   ByteVector chunk;
   for (const Piece& piece : pieces_) {
     // Words lie at multiples of their size in the program's memory.
@@ -189,6 +212,7 @@ Result<bool> TrialMemory::leads_elsewhere() const {
       MNEME_TRY(device_.read(chunk.data(), copy_of(DevicePtr(at)), Bytes(chunk.size()), stream_));
       for (uint64_t offset = 0; offset < chunk.size(); offset += kWord) {
         const uint64_t word = word_at(chunk, offset);
+        if (leads_to_a_copy(DevicePtr(at + offset))) continue;
         if (!mappings.holds(word)) continue;
         if ((host_counts && mappings.is_writable(word)) || device_.is_memory(DevicePtr(word))) return true;
       }

@@ -1,8 +1,9 @@
 // TrialMemory: copies of all memory that a launch can reach, and its arguments with pointers into these copies in the place of
 // the program's. So code can be run without the program's memory: whatever it does, that stays.
 //
-// A launch reaches the allocations that its arguments lead to, and the kernel's variables. Whether more can be reached, memory
-// tells: a word in it that is an address of other memory is a doubt, and then nothing is copied.
+// A launch reaches the allocations that its arguments lead to, the kernel's variables, and the memory of managed ones to which
+// the code has pointers. Whether more can be reached, memory tells: a word in it that is an address of other memory is a doubt,
+// and then nothing is copied.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,15 @@
 #include "mneme/substitute/trial_device.h"
 
 namespace mneme {
+
+struct TrialCode {
+  const TunedKernel& code;
+  const std::vector<uint64_t>& sizes;  // of the parameters
+  // Code of its own, whose table of variables is the trial's.
+  CodeLoader::Loaded loaded;
+  std::vector<MemoryRange> variables;            // the program's, in the order of the table
+  std::vector<DevicePtr> managed_pointers = {};  // where those of them lie that are pointers to managed memory
+};
 
 class TrialMemory {
  public:
@@ -29,10 +39,9 @@ class TrialMemory {
   TrialMemory(const TrialMemory&) = delete;
   TrialMemory& operator=(const TrialMemory&) = delete;
 
-  // Finds what the launch reaches, copies it, and looks through it. `sizes` are of the parameters, `variables` the kernel's.
-  // Returns why that cannot be done: unknown_memory, no_room. Failures are the device's.
-  Result<std::optional<KeptBy>> take(const TunedKernel& code, const ProgramLaunch& launch, const std::vector<uint64_t>& sizes,
-                                     const std::vector<MemoryRange>& variables);
+  // Finds what the launch reaches, copies it, and looks through it. Returns why that cannot be done: unknown_memory, no_room.
+  // Failures are the device's.
+  Result<std::optional<KeptBy>> take(const TrialCode& code, const ProgramLaunch& launch);
   // Copies the program's memory once more, as the first time.
   Status refresh();
   // Whether there was room for keeping what was copied first, so that restore() can be called.
@@ -50,7 +59,8 @@ class TrialMemory {
   DevicePtr kept_of(DevicePtr address) const;
 
  private:
-  bool find_pieces(const std::vector<MemoryRange>& variables);
+  Result<bool> find_pieces(const TrialCode& code);
+  Result<bool> add_managed_memory();
   bool add_pointer(uint64_t word, bool can_be_changed);
   void merge_pieces();
   Result<bool> allocate_copies(uint64_t alignment);
@@ -59,12 +69,14 @@ class TrialMemory {
   const Piece* piece_at(DevicePtr address) const;
   const Piece* piece_near(DevicePtr address) const;
   void point_arguments_to_copies();
+  Status point_managed_variables_to_copies();
   Result<bool> leads_elsewhere() const;
 
   TrialDevice& device_;
   void* const stream_;
   std::vector<Piece> pieces_;  // by address, and none touches another
   bool keeps_before_ = false;
+  std::vector<std::pair<DevicePtr, DevicePtr>> managed_;  // where a pointer to managed memory lies, and where it leads
   std::vector<ByteVector> values_;
   std::vector<void*> pointers_;  // to the values, as a launch has them
 };

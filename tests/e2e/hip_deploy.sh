@@ -63,3 +63,10 @@ expect 0 mneme deploy managed-found --unconfirmed -o managed.tuned
 expect 0 mneme run --device cpu --tuned managed.tuned -- ./managed
 cmp -s out managed-plain || fail "the program printed something else"
 contains err "4 of 4 launches ran the deployed code"
+# Both ways, the deployed code is led to a copy of their memory: it counts there, and the program's own counts for the program.
+expect 0 mneme run --device cpu --tuned managed.tuned --verify 2 -- ./managed
+cmp -s out managed-plain || fail "the program printed something else"
+contains err "2 of 4 launches ran the deployed code; the others: 2 run both ways"
+expect 0 mneme run --device cpu --tuned managed.tuned --verify 1 --race -- ./managed
+cmp -s out managed-plain || fail "the program printed something else"
+contains err "0 of 4 launches ran the deployed code; the others: 4 run both ways"

@@ -46,6 +46,7 @@ struct TestSegment {
   std::string bitcode = "bitcode";
   std::vector<std::pair<uint64_t, uint64_t>> padding = {};  // offset and size
   uint8_t hash = 7;                                         // the first byte of the static hash
+  mneme_segment_target target = MNEME_TARGET_NVPTX;
 
   ByteVector build() const {
     ByteVector out(sizeof(mneme_segment_header));
@@ -63,7 +64,7 @@ struct TestSegment {
     header.abi_version = MNEME_ABI_VERSION;
     header.header_bytes = sizeof header;
     header.kind = kind;
-    header.target = MNEME_TARGET_NVPTX;
+    header.target = target;
     header.static_hash[0] = hash;
     header.name = string(name);
     header.ir_name = string(ir_name.empty() ? name : ir_name);

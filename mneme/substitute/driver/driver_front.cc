@@ -398,6 +398,12 @@ Status DriverFront::read(std::byte* to, DevicePtr from, Bytes size, void* stream
   return check("cuStreamSynchronize", functions_->cuStreamSynchronize(of_program));
 }
 
+Status DriverFront::write(DevicePtr to, const std::byte* from, Bytes size, void* stream) {
+  auto* const of_program = static_cast<CUstream>(stream);
+  MNEME_TRY(check("cuMemcpyHtoDAsync", functions_->copy_to_device(to.address, from, size.count, of_program)));
+  return check("cuStreamSynchronize", functions_->cuStreamSynchronize(of_program));
+}
+
 Result<double> DriverFront::time(void* stream, const std::function<Status()>& launch) {
   auto* const of_program = static_cast<CUstream>(stream);
   const auto destroy = [&](CUevent event) { functions_->destroy_event(event); };

@@ -66,6 +66,10 @@ class FakeLoader final : public TrialDevice {
     std::memcpy(to, reinterpret_cast<void*>(from.address), size.count);
     return {};
   }
+  Status write(DevicePtr to, const std::byte* from, Bytes size, void*) override {
+    std::memcpy(reinterpret_cast<void*>(to.address), from, size.count);
+    return {};
+  }
   Result<double> time(void*, const std::function<Status()>& launch) override {
     MNEME_TRY(launch());
     const double taken = times.front();
@@ -89,8 +93,8 @@ class FakeLoader final : public TrialDevice {
 
 class Deployed : public ::testing::Test {
  protected:
-  Deployed() {
-    TestSegment scale{.name = "scale"}, other{.name = "other", .hash = 8};
+  explicit Deployed(const TestSegment& scale = {.name = "scale"}) {
+    const TestSegment other{.name = "other", .hash = 8};
     fat_binary_ = make_fat_binary({{2, 90, make_device_elf({scale.build(), other.build()})}});
     wrapper_.fat_binary = fat_binary_.data();
     handle_ = reinterpret_cast<void**>(&handle_);
