@@ -266,10 +266,11 @@ std::string describe(const Explanation& explanation) {
       text += fmt::format("    not measured without it: {}\n", one.failure.message());
       continue;
     }
-    const bool shown = one.speed_up.low > 1 || one.speed_up.high < 1;
+    const std::string_view verdict = one.speed_up.low > 1    ? ""
+                                     : one.speed_up.high < 1 ? ": slower with it, leave it out"
+                                                             : ": nothing shown, leave it out";
     text += fmt::format("    {}, beside what is left without it{}{}\n", text_of(one.speed_up),
-                        one.share ? fmt::format(", {:.0f} % of the gain", 100 * *one.share) : "",
-                        shown ? "" : ": nothing shown, leave it out");
+                        one.share ? fmt::format(", {:.0f} % of the gain", 100 * *one.share) : "", verdict);
   }
   return text;
 }

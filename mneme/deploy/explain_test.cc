@@ -122,17 +122,21 @@ TEST(Explanation, IsToldWithWhatWasNotMeasured) {
   Explanation one{"found", "add(float*)", Digest(), "CPU", {}, {2, 1.5, 2.5}, {}};
   one.ingredients = {{"block", "a block", {}, {1.5, 1.4, 1.6}, 0.58},
                      {"passes", "opt", {}, {1.0, 0.9, 1.1}, 0.0},
+                     {"linkage", "static", {}, {0.9, 0.8, 0.95}, -0.15},
                      {"ir", "what x changes", Status(Code::unsupported, "not verified: 3 bytes"), {}, {}}};
-  EXPECT_EQ(describe(one),
-            "add(float*), 00000000000000000000000000000000: 2.000 times as fast (1.500 to 2.500, 95 %), all of it together\n"
-            "  block: a block\n    1.500 times as fast (1.400 to 1.600, 95 %), beside what is left without it, 58 % of the gain\n"
-            "  passes: opt\n    1.000 times as fast (0.900 to 1.100, 95 %), beside what is left without it, 0 % of the gain: "
-            "nothing shown, "
-            "leave it out\n"
-            "  ir: what x changes\n    not measured without it: not verified: 3 bytes\n");
+  EXPECT_EQ(
+      describe(one),
+      "add(float*), 00000000000000000000000000000000: 2.000 times as fast (1.500 to 2.500, 95 %), all of it together\n"
+      "  block: a block\n    1.500 times as fast (1.400 to 1.600, 95 %), beside what is left without it, 58 % of the gain\n"
+      "  passes: opt\n    1.000 times as fast (0.900 to 1.100, 95 %), beside what is left without it, 0 % of the gain: "
+      "nothing shown, "
+      "leave it out\n"
+      "  linkage: static\n    0.900 times as fast (0.800 to 0.950, 95 %), beside what is left without it, -15 % of the gain: "
+      "slower with it, leave it out\n"
+      "  ir: what x changes\n    not measured without it: not verified: 3 bytes\n");
   const nlohmann::json json = to_json(std::vector{one}, {});
   EXPECT_EQ(json["mneme_explained"], 1);
-  EXPECT_EQ(json["instances"][0]["ingredients"][2]["verified"], false);
+  EXPECT_EQ(json["instances"][0]["ingredients"][3]["verified"], false);
   EXPECT_EQ(json["instances"][0]["ingredients"][0]["share"], 0.58);
   one.failure = Status(Code::not_found, "gone");
   EXPECT_EQ(describe(one), "add(float*), 00000000000000000000000000000000: cannot be explained: gone\n");

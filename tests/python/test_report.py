@@ -661,7 +661,9 @@ def explained(folder: Path, **changed: Any) -> None:
 
 def test_what_the_best_configuration_is_made_of_is_shown(tmp_path: Path) -> None:
     folder = tuned(tmp_path)
-    assert "What it is made of" not in report.write(folder, stages=[]).read_text()
+    before = report.write(folder, stages=[]).read_text()
+    assert "What it is made of" not in before
+    assert f"is measured by <code>mneme deploy --explain {folder}</code>" in before
     explained(folder)
     (one,) = read(folder).explained
     assert (one.instance, one.speed_up) == ("2a9e", (1.9, 1.8, 2.0))
@@ -671,6 +673,7 @@ def test_what_the_best_configuration_is_made_of_is_shown(tmp_path: Path) -> None
     ]
     page = report.write(folder, stages=[]).read_text()
     assert "What it is made of" in page
+    assert "A report that is made afterwards" not in page
     assert "<td>1.620\u00d7</td><td>1.500 to 1.750</td><td>75 %</td>" in page
     assert "not measured without it: not verified: &lt;3 bytes&gt;" in page
     assert HOSTILE not in page

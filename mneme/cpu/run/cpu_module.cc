@@ -51,7 +51,7 @@ Bytes loaded_size(ByteSpan object) {
   return most;
 }
 
-// The loader says the same of an object that is damaged and of one that there is no memory for.
+// The loader says the same of an object that is damaged, of one that there is no memory for, and of one that it does not reach.
 Status load_failure(ByteSpan object, const std::string& reason) {
   const Bytes size = loaded_size(object);
   void* memory =
@@ -59,6 +59,11 @@ Status load_failure(ByteSpan object, const std::string& reason) {
   if (memory == MAP_FAILED)
     return error(Code::exhausted, "loading a cpu image: its code and variables take {}, which the system does not give", size);
   if (memory != nullptr) ::munmap(memory, size.count);
+  if (::access("/proc/self/fd", F_OK) != 0)
+    return error(
+        Code::unavailable,
+        "loading a cpu image of {} B: it is loaded by a file in /proc, which is not mounted here: mount -t proc proc /proc",
+        object.size());
   return error(Code::corrupt, "loading a cpu image of {} B: {}", object.size(), reason);
 }
 

@@ -224,6 +224,7 @@ def _answer(run: Run) -> dict[str, Any] | None:
         return None
     file = run.folder / "best.json"
     replay = f"mneme replay {code.launch(run)} --config {shlex.quote(os.path.abspath(file))}"
+    explain = f"mneme deploy --explain {shlex.quote(os.path.abspath(run.folder))}"
     baseline, configuration = run.baselines[0] if run.baselines else None, run.line_of(best).configuration
     return {
         "best": best,
@@ -231,6 +232,7 @@ def _answer(run: Run) -> dict[str, Any] | None:
         "speed_up": run.speed_up,
         "is_shown": run.speed_up is not None and run.speed_up.claim != NO_DIFFERENCE,
         "baseline": baseline,
+        "explain": explain if file.is_file() else "",
         "replay": replay if file.is_file() else "",
         "json": _json(configuration, indent=2),
         "changes": run.changes(flatten(baseline.configuration if baseline else {}), flatten(configuration)),
