@@ -218,6 +218,8 @@ void CommitGroup::list() {
     listed.push_back(&member);
   }
   if (listed.empty()) return;
+  if (unlisted_)
+    for (auto& [name, bytes] : unlisted_->take_images()) listing.take_image(name, std::move(bytes));
   const std::vector<GroupListing::Outcome> outcomes = listing.write();
   for (size_t i = 0; i < listed.size(); ++i) {
     listed[i]->note(outcomes[i].status);

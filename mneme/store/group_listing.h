@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mneme/base/pending_file.h"
@@ -23,6 +24,8 @@ class GroupListing {
 
   // Several of one kernel have the same record of it, and are different instances. They must outlive this.
   void add(const Recording& recording);
+  // The bytes of an image's file, where somebody has made them already.
+  void take_image(const std::string& name, ByteVector bytes) { images_[name].bytes = std::move(bytes); }
   struct Outcome {
     Status status;
     uint64_t written = 0;  // by how many bytes the database has grown, of a kernel's first instance here

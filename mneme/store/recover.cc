@@ -5,6 +5,7 @@
 
 #include "mneme/base/log.h"
 #include "mneme/store/group_listing.h"
+#include "mneme/store/image_file.h"
 #include "mneme/store/unlisted.h"
 
 namespace mneme {
@@ -115,7 +116,7 @@ class Recovery {
     if (ir != ir_.end()) recording.ir = ir->second;
     for (const CodeImageRecord& record : kernel.images) {
       const auto image = images_.find(image_file_name(record));
-      auto bytes = image != images_.end() ? Result<ByteVector>(image->second) : database_.load_image(record);
+      auto bytes = image != images_.end() ? decode_image(record, image->second, image->first) : database_.load_image(record);
       if (!bytes.ok() || Bytes(bytes->size()) != record.size || digest_of(*bytes) != record.digest) return std::nullopt;
       recording.images.push_back(std::move(*bytes));
     }
@@ -152,7 +153,7 @@ class Recovery {
   std::vector<UnlistedLaunch> launches_;
   std::set<const UnlistedLaunch*> lost_;
   std::map<Digest, ByteVector> ir_;           // by kernel
-  std::map<std::string, ByteVector> images_;  // by the names of their files
+  std::map<std::string, ByteVector> images_;  // their files, by the names of these
 };
 
 }  // namespace

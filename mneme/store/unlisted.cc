@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "mneme/base/byte_stream.h"
+#include "mneme/store/image_file.h"
 #include "mneme/store/text.h"
 
 namespace mneme {
 namespace {
 
 constexpr std::string_view kMagic = "MNUNLIST";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 void put_block(ByteWriter& writer, ByteSpan bytes) {
   writer.put<uint64_t>(bytes.size());
@@ -143,12 +144,13 @@ Status UnlistedFile::add(UnlistedLaunch launch, const Recording& recording) {
     for (uint32_t i = 0; i < recording.images.size(); ++i) {
       const std::string image = image_file_name(kernel.images[i]);
       if (told_.contains(image) || database_.has_image(kernel.images[i])) continue;
-      launch.images[i] = recording.images[i];
+      launch.images[i] = encode_image(kernel.images[i], recording.images[i]);
       tells.push_back(image);
     }
   }
   MNEME_TRY(file_.file->append(encode_unlisted(launch)));
   told_.insert(tells.begin(), tells.end());
+  for (auto& [place, bytes] : launch.images) images_.try_emplace(image_file_name(kernel.images[place]), std::move(bytes));
   return {};
 }
 

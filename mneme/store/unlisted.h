@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mneme/store/database_impl.h"
@@ -32,7 +33,7 @@ struct UnlistedLaunch {
   std::optional<Pack> pack{};               // none: it has no page that the database did not have
   std::array<std::string, 2> states{};      // the names of the files with the prologue and the epilogue
   std::optional<ByteVector> ir{};           // where no launch before it in the file has them, and the database neither
-  std::map<uint32_t, ByteVector> images{};  // likewise, by their places in the kernel's record
+  std::map<uint32_t, ByteVector> images{};  // likewise: the bytes of their files, by their places in the kernel's record
 };
 
 // What a file tells.
@@ -57,11 +58,14 @@ class UnlistedFile {
   static Result<std::unique_ptr<UnlistedFile>> create(Database::Impl& database);
   // The IR and the images that are needed are taken from the recording.
   Status add(UnlistedLaunch launch, const Recording& recording);
+  // The bytes of the images' files that it tells, by their names. It has them no more.
+  std::map<std::string, ByteVector> take_images() { return std::exchange(images_, {}); }
 
  private:
   Database::Impl& database_;
   TemporaryFile file_;
   std::set<std::string> told_;  // files of IR and images that the file has the bytes of
+  std::map<std::string, ByteVector> images_;
 };
 
 // Lists the launches that processes which are gone have left complete and not listed, and removes what tells of them. False:

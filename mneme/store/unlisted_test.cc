@@ -167,6 +167,32 @@ TEST(Unlisted, NothingIsRemovedWhileTheyCannotBeListed) {
   EXPECT_EQ(count_whole(directory.path(), "later"), kFive.size());
 }
 
+// Not as large as the code, of which each launch of a new kernel may have megabytes.
+TEST(Unlisted, AnImageIsToldAsItsFile) {
+  const ByteVector code(1 << 20);
+  KernelRecord kernel = sample_kernel("one");
+  kernel.images.push_back({CodeImageRecord::Kind::cubin, digest_of(code), Bytes(code.size())});
+  for (const bool killed : {false, true}) {
+    TemporaryDirectory directory;
+    run_and_kill(0, [&](const auto&) {
+      auto database = Database::create(directory.path());
+      const auto group = database->begin_group();
+      Lent lent(*database, std::make_shared<WriterThreads>(1, Bytes(0)), sample_memory(1));
+      lent.as(kernel);
+      lent.recording.images = {code};
+      if (!group->add(*lent.publication, lent.recording).ok()) ::_exit(1);
+      if (killed) ::raise(SIGKILL);
+      (void)group->finish();
+    });
+    ASSERT_EQ(unlisted_files(directory.path()).size(), killed ? 1u : 0u);
+    if (killed) EXPECT_LT(std::filesystem::file_size(unlisted_files(directory.path())[0]), 10'000u);
+    EXPECT_EQ(count_whole(directory.path(), killed ? "killed" : "finished"), 1u);
+    const auto loaded = Database::open(directory.path())->load_image(kernel.images[0]);
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_EQ(*loaded, code);
+  }
+}
+
 // The listing itself is killed, and done by who comes next.
 TEST(Unlisted, AKillWhileTheyAreBeingListedLosesNone) {
   bool finished = false;
