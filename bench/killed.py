@@ -6,7 +6,7 @@ database lists afterwards is compared with what the program had launched.
 
 A PREFIX is where a package was unpacked or Mneme was installed. The program is `slices` (bench/programs), which writes one of SLICES
 parts of MIB mebibytes in each launch: 2048, 400 and 100 without arguments. Each run is a line of JSON, the last one sums up. The launch
-that is under way when the program is killed is one of the lost. A run whose program had ended by itself, or had not begun, tells nothing,
+that is under way when the program is killed is one of the lost, and one more may be (`mneme record --in-flight`). A run whose program had ended by itself, or had not begun, tells nothing,
 and does not count.
 """
 import argparse

@@ -90,6 +90,13 @@ class RecordCommand : public Command {
            "the most memory in which recorded launches wait to be stored while the program goes on: bytes, or a size like "
            "1G; 0: the program waits until each launch is stored [4G, or a quarter of the machine's memory]")
         ->transform(byte_size());
+    app.add_option(
+           "--in-flight", options_.in_flight,
+           "the most recorded launches, or all, that are not written when the program goes on: those that are lost when it "
+           "is killed")
+        ->transform(whole_number_or_all(0))
+        ->type_name("N")
+        ->capture_default_str();
     app.add_flag("--strict", strict_,
                  "end with status 2 where the program ended with 0 and launches that were to be recorded are lost, or recording "
                  "ended early");

@@ -43,6 +43,7 @@ void CommitQueue::add(Bytes size, std::function<void()> work, std::function<bool
     Lock lock(mutex_);
     queue_.push_back({size, std::move(work), std::move(ready)});
     size_ += size;
+    ++not_done_;
     start();
   }
   changed_.notify_all();
@@ -61,6 +62,8 @@ void CommitQueue::run_group(Lock& lock) {
     work.run();
     work = {};  // lets go of what it holds
     lock.lock();
+    --not_done_;
+    changed_.notify_all();
   } while (++count < most_.in_group && !queue_.empty() && queue_.front().ready());
   lock.unlock();
   end_group_();
@@ -92,12 +95,20 @@ void CommitQueue::wait_until(Lock& lock, const std::function<bool()>& done) {
   }
 }
 
+bool CommitQueue::has_room_now() const {
+  if (memory_.count == 0 || thread_ == Thread::refused) return queue_.empty() && !running_;
+  if (not_done_ > most_.not_done) return false;
+  return queue_.empty() || (size_ <= memory_ && queue_.size() <= most_.waiting);
+}
+
+bool CommitQueue::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return has_room_now();
+}
+
 void CommitQueue::wait_for_room() {
   Lock lock(mutex_);
-  wait_until(lock, [&] {
-    if (memory_.count == 0 || thread_ == Thread::refused) return queue_.empty() && !running_;
-    return queue_.empty() || (size_ <= memory_ && queue_.size() <= most_.waiting);
-  });
+  wait_until(lock, [&] { return has_room_now(); });
 }
 
 void CommitQueue::wait() {

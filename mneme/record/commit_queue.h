@@ -17,9 +17,10 @@ namespace mneme {
 
 class CommitQueue {
  public:
-  // How much work wait_for_room() leaves in the queue, and how much a group has, at most.
+  // How much work wait_for_room() leaves in the queue, how much a group has, and how much work wait_for_room() leaves that is not
+  // done, what is just being done included, at most.
   struct Most {
-    size_t waiting = 128, in_group = 32;
+    size_t waiting = 128, in_group = 32, not_done = ~size_t{0};
     // Each launch that waits has two files open, and each in a group some more: fewer where the process may open few.
     static Most of(uint64_t open_files);
     static Most of_process();
@@ -37,9 +38,10 @@ class CommitQueue {
   // Adds work that holds memory of this size, and does not wait. `ready` says whether the work would begin at once, and not wait
   // for something itself; work that is not ready begins a group.
   void add(Bytes size, std::function<void()> work, std::function<bool()> ready = [] { return false; });
-  // Waits until what is in the queue, but for the last of it, fits its memory, and is not more than may wait; or is nothing, if
-  // the system started no thread when work was last added.
+  // Waits until what is in the queue, but for the last of it, fits its memory, and is not more than may wait, nor may be left not
+  // done; or is nothing, if the system started no thread when work was last added.
   void wait_for_room();
+  bool has_room() const;  // whether wait_for_room() would not wait
   // Waits until all that was added is done.
   void wait();
   // Waits, and leaves nothing in the queue from then on when wait_for_room() returns.
@@ -59,15 +61,17 @@ class CommitQueue {
   void run_all();  // until the thread ends
   void run_group(Lock& lock);
   void wait_until(Lock& lock, const std::function<bool()>& done);
+  bool has_room_now() const;  // under the mutex
   void start();
 
   Bytes memory_;
   const std::function<void()> end_group_;
   const Most most_;
-  std::mutex mutex_;  // over everything below, and memory_
+  mutable std::mutex mutex_;  // over everything below, and memory_
   std::condition_variable changed_;
   std::deque<Work> queue_;
   Bytes size_;            // of the queue and of the group that is run
+  size_t not_done_ = 0;   // of the queue, and the work that is run
   bool running_ = false;  // one group, by some thread
   bool stopping_ = false;
   enum class Thread { none, runs, refused } thread_ = Thread::none;

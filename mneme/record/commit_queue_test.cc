@@ -64,6 +64,26 @@ TEST(CommitQueue, WhoAddsWaitsWhereTooMuchWaits) {
   EXPECT_GE(room.get(), 2);
 }
 
+// What is being done counts, which the queue has no more.
+TEST(CommitQueue, WhoAddsWaitsForWorkThatIsNotDone) {
+  std::promise<void> first, second;
+  CommitQueue queue(1_GiB, [] {}, {.waiting = 100, .in_group = 10, .not_done = 1});
+  const auto add = [&](std::promise<void>& may_go_on) {
+    queue.add({}, [waits = may_go_on.get_future().share()] { waits.wait(); }, [] { return true; });
+  };
+  add(first);
+  EXPECT_TRUE(queue.has_room());
+  queue.wait_for_room();
+  add(second);
+  EXPECT_FALSE(queue.has_room());
+  auto room = std::async(std::launch::async, [&] { queue.wait_for_room(); });
+  EXPECT_EQ(room.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  first.set_value();  // of one group with the second, which goes on
+  EXPECT_EQ(room.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_TRUE(queue.has_room());
+  second.set_value();
+}
+
 TEST(CommitQueue, LittleWaitsWhereAProcessMayOpenFewFiles) {
   const auto most = [](uint64_t files) {
     const auto found = CommitQueue::Most::of(files);

@@ -78,6 +78,53 @@ Told& told_by_child() {
   for (;;) ::pause();
 }
 
+// Records so many launches, and is killed before its operation of this number that changes a file.
+[[noreturn]] void record_until(int operations, const Path& database, uint64_t in_flight, uint64_t launches, Told& told) {
+  RecordingOptions options;
+  options.database = database.string();
+  options.max = ~uint64_t{0};
+  options.in_flight = in_flight;
+  std::atomic<int> left = operations;
+  const auto killing = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+    const bool changes = operation != "open" && operation != "read" && operation != "lock";
+    if (changes && left-- <= 0) ::raise(SIGKILL);
+    return Status();
+  });
+  FakeProgram program(options, [&](Recorder::Environment& environment) { environment.files = killing.get(); });
+  program.goes_on = true;
+  constexpr int kCount = 20'000;
+  int* data = program.allocate<int>(kCount);
+  while (told.launched < launches) {
+    data[told.launched] = -1;
+    program.launch(program.increment, data, kCount);
+    ++told.launched;
+  }
+  recorder()->finish();
+  ::_exit(0);
+}
+
+// Of those that the program has gone on from.
+TEST(Kill, BeforeEachOperationLosesNoMoreLaunchesThanMayBeInFlight) {
+  constexpr uint64_t kLaunches = 4;
+  for (const uint64_t in_flight : {uint64_t{0}, kDefaultInFlight}) {
+    bool ended = false;
+    for (int operations = 0; !ended; ++operations) {
+      ASSERT_LT(operations, 300);
+      char pattern[] = "/tmp/mneme-kill-XXXXXX";
+      const Path directory = ::mkdtemp(pattern);
+      Told& told = told_by_child();
+      const pid_t recorder = ::fork();
+      if (recorder == 0) record_until(operations, directory, in_flight, kLaunches, told);
+      int status = 0;
+      ::waitpid(recorder, &status, 0);
+      ended = WIFEXITED(status);
+      EXPECT_LE(told.launched, count_whole_instances(directory) + in_flight) << "after " << operations << " operations";
+      if (ended) EXPECT_EQ(count_whole_instances(directory), kLaunches);
+      std::filesystem::remove_all(directory);
+    }
+  }
+}
+
 // However long the disk takes, a launch that is written is not lost: here no file is ever on the disk.
 TEST(Kill, LosesNoLaunchThatIsWritten) {
   for (const uint64_t launches : {1, 2, 20}) {

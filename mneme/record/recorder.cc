@@ -10,6 +10,16 @@
 #include "mneme/record/uncanceled.h"
 
 namespace mneme {
+namespace {
+
+CommitQueue::Most most_of(const RecordingOptions& options) {
+  CommitQueue::Most most = CommitQueue::Most::of_process();
+  most.not_done = options.in_flight;
+  return most;
+}
+
+}  // namespace
+
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
     : options_(std::move(options)),
       environment_(std::move(environment)),
@@ -20,7 +30,7 @@ Recorder::Recorder(RecordingOptions options, Environment environment, Status opt
       writers_(std::make_shared<WriterThreads>(0, staging_.pages)),
       commit_groups_(std::make_unique<Groups>()),
       endings_(staging_.queue, [] {}, {.waiting = 0, .in_group = 1}),
-      commits_(half(staging_.queue), [this] { end_group(); }) {
+      commits_(half(staging_.queue), [this] { end_group(); }, most_of(options_)) {
   commit_groups_->at_once = staging_.queue.count == 0;
   if (environment_.report) ++environment_.report->recorders;
   Status status = std::move(options_status);

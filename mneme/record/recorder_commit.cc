@@ -130,8 +130,11 @@ void Recorder::finish_group() {
   ended = std::exchange(groups.ending, nullptr);
 }
 
-// A launch waits where the disk is slower than the program, so that what is not written yet is not more than before.
+// A launch waits until no more than may be in flight is not written, and where the disk is slower than the program, so that what
+// is not synced yet is not more than before. Meanwhile this thread helps to write.
 void Recorder::wait_for_room() {
+  while (!commits_.has_room() && writers_->help(WriterThreads::Order::later)) {
+  }
   commits_.wait_for_room();
   if (commit_groups_->at_once)
     endings_.wait();

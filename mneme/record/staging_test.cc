@@ -47,9 +47,13 @@ class ClosedDisk {
       });
 };
 
-RecordingOptions every_launch() {
+constexpr uint64_t kAll = ~uint64_t{0};
+constexpr uint64_t kEachInFlight[] = {0, kDefaultInFlight, kAll};
+
+RecordingOptions every_launch(uint64_t in_flight = kAll) {
   RecordingOptions options;
   options.max = 1000;
+  options.in_flight = in_flight;
   return options;
 }
 
@@ -67,6 +71,36 @@ TEST(Staging, AProgramGoesOnWhileItsLaunchesAreStored) {
   EXPECT_EQ(program.instances().size(), static_cast<size_t>(kLaunches));
   EXPECT_EQ(program.report().storing, 0u);
   EXPECT_EQ(program.report().instances, static_cast<uint64_t>(kLaunches));
+}
+
+// How many launches have returned when no more does, on a disk that takes nothing. Of each thread that launches one waits.
+TEST(Staging, TheProgramGoesOnFromNoMoreLaunchesThanMayBeInFlight) {
+  constexpr uint64_t kThreads = 3, kLaunches = 4;
+  for (const uint64_t in_flight : {0, 1, 2}) {
+    ClosedDisk disk;
+    FakeProgram program(every_launch(in_flight), [&](Recorder::Environment& environment) {
+      environment.files = disk.files();
+      environment.patience = std::chrono::seconds(20);
+    });
+    program.goes_on = true;
+    std::atomic<uint64_t> returned = 0;
+    std::vector<std::thread> threads;
+    for (uint64_t thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&, data = program.allocate<int>(1000)] {
+        for (uint64_t i = 0; i < kLaunches; ++i) program.launch(program.increment, data, 1000), ++returned;
+      });
+    const auto waits_for = [&](const auto& value, uint64_t wanted) {
+      for (int waited = 0; value < wanted && waited < 2000; ++waited) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    };
+    waits_for(program.report_now().storing, in_flight + kThreads);
+    EXPECT_EQ(program.report_now().storing, in_flight + kThreads) << "captured, and each thread waits for one of them";
+    EXPECT_EQ(returned, in_flight);
+    disk.open();
+    for (std::thread& thread : threads) thread.join();
+    program.wait_until_written();
+    EXPECT_EQ(program.instances().size() + program.report().duplicates, kThreads * kLaunches);
+    EXPECT_EQ(program.report().storing, 0u);
+  }
 }
 
 // The digests of all but the first launch are made when the program has long changed the memory.
@@ -177,27 +211,29 @@ TEST(Staging, ALaunchThatIsInFlightIsNotRecordedTwice) {
 
 // Every operation on a file fails in turn, and all after it.
 TEST(Staging, AtEveryOperationWhatIsListedIsWholeAndTheProgramIsRight) {
-  constexpr int kElements = 100'000, kLaunches = 4;
-  bool all = false;
-  for (int operations = 0; !all; ++operations) {
-    ASSERT_LT(operations, 500);
-    std::atomic<int> allowed = 1 << 20;
-    auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
-      const bool changes = operation != "open" && operation != "read" && operation != "lock";
-      if (changes && allowed-- <= 0) return error(Code::exhausted, "{} {}: No space left on device", operation, path.string());
-      return {};
-    });
-    FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.get(); });
-    program.goes_on = true;
-    int* data = program.allocate<int>(kElements);
-    allowed = operations;
-    for (int i = 0; i < kLaunches; ++i) program.launch(program.increment, data, kElements);
-    EXPECT_EQ(data[kElements - 1], kLaunches);
-    const size_t listed = program.instances().size();
-    EXPECT_GE(listed, program.report().instances);
-    EXPECT_EQ(program.report().instances + program.count(NotRecorded::ended), static_cast<uint64_t>(kLaunches));
-    EXPECT_EQ(program.report().storing, 0u);
-    all = program.report().instances == kLaunches;
+  for (const uint64_t in_flight : kEachInFlight) {
+    constexpr int kElements = 100'000, kLaunches = 4;
+    bool all = false;
+    for (int operations = 0; !all; ++operations) {
+      ASSERT_LT(operations, 500);
+      std::atomic<int> allowed = 1 << 20;
+      auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
+        const bool changes = operation != "open" && operation != "read" && operation != "lock";
+        if (changes && allowed-- <= 0) return error(Code::exhausted, "{} {}: No space left on device", operation, path.string());
+        return {};
+      });
+      FakeProgram program(every_launch(in_flight), [&](Recorder::Environment& environment) { environment.files = disk.get(); });
+      program.goes_on = true;
+      int* data = program.allocate<int>(kElements);
+      allowed = operations;
+      for (int i = 0; i < kLaunches; ++i) program.launch(program.increment, data, kElements);
+      EXPECT_EQ(data[kElements - 1], kLaunches);
+      const size_t listed = program.instances().size();
+      EXPECT_GE(listed, program.report().instances);
+      EXPECT_EQ(program.report().instances + program.count(NotRecorded::ended), static_cast<uint64_t>(kLaunches));
+      EXPECT_EQ(program.report().storing, 0u);
+      all = program.report().instances == kLaunches;
+    }
   }
 }
 
@@ -243,85 +279,93 @@ TEST(Staging, ADeviceThatIsGoneEndsRecordingAndWhatIsInFlightIsStored) {
 
 // Whatever the recorder asks of the device next fails, and all that it asks after that, while launches are being stored.
 TEST(Staging, ADeviceThatIsGoneAtAnyCallEndsRecordingAndTheProgramIsRight) {
-  constexpr int kElements = 300'000, kLaunches = 4;
-  bool all = false;
-  for (int calls = 0; !all; ++calls) {
-    ASSERT_LT(calls, 200);
-    ClosedDisk disk;
-    FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
-    int left = 1 << 20;
-    program.failures = [&](std::string_view) { return left-- > 0 ? Status() : error(Code::device_fault, "the device is lost"); };
-    program.goes_on = true;
-    int* data = program.allocate<int>(kElements);
-    left = calls;
-    std::thread opens = disk.open_soon();  // a launch that is given up waits for what a thread has begun to write of it
-    for (int i = 0; i < kLaunches; ++i) {
-      data[i] = i;
-      EXPECT_EQ(program.launch(program.increment, data, kElements), cudaSuccess);
+  for (const uint64_t in_flight : kEachInFlight) {
+    constexpr int kElements = 300'000, kLaunches = 4;
+    bool all = false;
+    for (int calls = 0; !all; ++calls) {
+      ASSERT_LT(calls, 200);
+      ClosedDisk disk;
+      FakeProgram program(every_launch(in_flight), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+      int left = 1 << 20;
+      program.failures = [&](std::string_view) {
+        return left-- > 0 ? Status() : error(Code::device_fault, "the device is lost");
+      };
+      program.goes_on = true;
+      int* data = program.allocate<int>(kElements);
+      left = calls;
+      std::thread opens = disk.open_soon();  // a launch that is given up waits for what a thread has begun to write of it
+      for (int i = 0; i < kLaunches; ++i) {
+        data[i] = i;
+        EXPECT_EQ(program.launch(program.increment, data, kElements), cudaSuccess);
+      }
+      all = left >= 0;
+      EXPECT_EQ(data[kElements - 1], kLaunches) << calls;
+      EXPECT_EQ(recorder()->is_recording(), all) << calls;
+      EXPECT_EQ(program.report_now().failure.get(), all ? "" : "recording increment: the device is lost") << calls;
+      opens.join();
+      const size_t listed = program.instances().size();
+      EXPECT_EQ(listed, program.report().instances) << calls;
+      EXPECT_EQ(listed + program.count(NotRecorded::ended), static_cast<size_t>(kLaunches)) << calls;
+      EXPECT_EQ(program.report().storing, 0u);
+      left = 1 << 20;
     }
-    all = left >= 0;
-    EXPECT_EQ(data[kElements - 1], kLaunches) << calls;
-    EXPECT_EQ(recorder()->is_recording(), all) << calls;
-    EXPECT_EQ(program.report_now().failure.get(), all ? "" : "recording increment: the device is lost") << calls;
-    opens.join();
-    const size_t listed = program.instances().size();
-    EXPECT_EQ(listed, program.report().instances) << calls;
-    EXPECT_EQ(listed + program.count(NotRecorded::ended), static_cast<size_t>(kLaunches)) << calls;
-    EXPECT_EQ(program.report().storing, 0u);
-    left = 1 << 20;
   }
 }
 
 // Likewise where memory runs out: the program sees no exception.
 TEST(Staging, MemoryThatRunsOutInACaptureEndsRecordingAndTheProgramIsRight) {
-  constexpr int kElements = 300'000, kLaunches = 3;
-  bool all = false;
-  for (int calls = 0; !all; ++calls) {
-    ASSERT_LT(calls, 200);
-    FakeProgram program(every_launch());
-    int left = 1 << 20;
-    program.failures = [&](std::string_view) {
-      if (left-- == 0) throw std::bad_alloc();
-      return Status();
-    };
-    program.goes_on = true;
-    int* data = program.allocate<int>(kElements);
-    left = calls;
-    for (int i = 0; i < kLaunches; ++i) EXPECT_EQ(program.launch(program.increment, data, kElements), cudaSuccess);
-    all = left >= 0;
-    EXPECT_EQ(data[kElements - 1], kLaunches) << calls;
-    EXPECT_EQ(program.report_now().failure.get(), all ? "" : "recording increment: there is no memory to capture a launch with")
-        << calls;
-    const size_t listed = program.instances().size();
-    EXPECT_EQ(listed, program.report().instances) << calls;
-    EXPECT_EQ(listed + program.count(NotRecorded::ended), static_cast<size_t>(kLaunches)) << calls;
-    EXPECT_EQ(program.report().storing, 0u);
+  for (const uint64_t in_flight : kEachInFlight) {
+    constexpr int kElements = 300'000, kLaunches = 3;
+    bool all = false;
+    for (int calls = 0; !all; ++calls) {
+      ASSERT_LT(calls, 200);
+      FakeProgram program(every_launch(in_flight));
+      int left = 1 << 20;
+      program.failures = [&](std::string_view) {
+        if (left-- == 0) throw std::bad_alloc();
+        return Status();
+      };
+      program.goes_on = true;
+      int* data = program.allocate<int>(kElements);
+      left = calls;
+      for (int i = 0; i < kLaunches; ++i) EXPECT_EQ(program.launch(program.increment, data, kElements), cudaSuccess);
+      all = left >= 0;
+      EXPECT_EQ(data[kElements - 1], kLaunches) << calls;
+      EXPECT_EQ(program.report_now().failure.get(), all ? "" : "recording increment: there is no memory to capture a launch with")
+          << calls;
+      const size_t listed = program.instances().size();
+      EXPECT_EQ(listed, program.report().instances) << calls;
+      EXPECT_EQ(listed + program.count(NotRecorded::ended), static_cast<size_t>(kLaunches)) << calls;
+      EXPECT_EQ(program.report().storing, 0u);
+    }
   }
 }
 
 // Of the threads that store, too.
 TEST(Staging, MemoryThatRunsOutWhileALaunchIsStoredEndsRecordingAndWhatIsListedIsWhole) {
-  constexpr int kElements = 100'000, kLaunches = 4;
-  bool all = false;
-  for (int operations = 0; !all; ++operations) {
-    ASSERT_LT(operations, 500);
-    std::atomic<int> left = 1 << 20;
-    auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
-      const bool stores = operation == "append" || operation == "create" || operation == "write" || operation == "sync";
-      if (stores && left-- == 0) throw std::bad_alloc();
-      return Status();
-    });
-    FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.get(); });
-    program.goes_on = true;
-    int* data = program.allocate<int>(kElements);
-    left = operations;
-    for (int i = 0; i < kLaunches; ++i) program.launch(program.increment, data, kElements);
-    EXPECT_EQ(data[kElements - 1], kLaunches);
-    const size_t listed = program.instances().size();
-    EXPECT_GE(listed, program.report().instances);
-    EXPECT_EQ(program.report().instances + program.count(NotRecorded::ended), static_cast<uint64_t>(kLaunches));
-    EXPECT_EQ(program.report().storing, 0u);
-    all = program.report().instances == kLaunches;
+  for (const uint64_t in_flight : kEachInFlight) {
+    constexpr int kElements = 100'000, kLaunches = 4;
+    bool all = false;
+    for (int operations = 0; !all; ++operations) {
+      ASSERT_LT(operations, 500);
+      std::atomic<int> left = 1 << 20;
+      auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+        const bool stores = operation == "append" || operation == "create" || operation == "write" || operation == "sync";
+        if (stores && left-- == 0) throw std::bad_alloc();
+        return Status();
+      });
+      FakeProgram program(every_launch(in_flight), [&](Recorder::Environment& environment) { environment.files = disk.get(); });
+      program.goes_on = true;
+      int* data = program.allocate<int>(kElements);
+      left = operations;
+      for (int i = 0; i < kLaunches; ++i) program.launch(program.increment, data, kElements);
+      EXPECT_EQ(data[kElements - 1], kLaunches);
+      const size_t listed = program.instances().size();
+      EXPECT_GE(listed, program.report().instances);
+      EXPECT_EQ(program.report().instances + program.count(NotRecorded::ended), static_cast<uint64_t>(kLaunches));
+      EXPECT_EQ(program.report().storing, 0u);
+      all = program.report().instances == kLaunches;
+    }
   }
 }
 

@@ -82,6 +82,7 @@ std::string encode_recording_options(const RecordingOptions& options) {
                          {"max_launch_bytes", limit(options.max_launch_bytes)},
                          {"max_bytes", limit(options.max_bytes)},
                          {"staging", limit(options.staging)},
+                         {"in_flight", options.in_flight},
                          {"memory_extent", to_string(options.memory_extent)},
                          {"memory_from", to_string(options.memory_from)},
                          {"profile", options.profile},
@@ -112,6 +113,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_TRY(root.read("max_launch_bytes", max_launch_bytes));
   MNEME_TRY(root.read("max_bytes", max_bytes));
   MNEME_TRY(root.read("staging", staging));
+  MNEME_TRY(root.read("in_flight", options.in_flight));
   MNEME_TRY(root.read("memory_extent", memory_extent));
   MNEME_TRY(root.read("memory_from", memory_from));
   MNEME_TRY(root.read("profile", options.profile));

@@ -17,6 +17,7 @@ namespace mneme {
 
 inline constexpr uint64_t kDefaultMaxInstances = 4;
 inline constexpr Bytes kLeastStaging = 16_MiB;
+inline constexpr uint64_t kDefaultInFlight = 1;
 
 // In what two launches of a kernel must differ for both to be recorded.
 enum class Distinct { shape, arguments, data };  // `arguments`: in shape or arguments; `data`: in these or in memory
@@ -47,6 +48,7 @@ struct RecordingOptions {
   std::optional<Bytes> max_launch_bytes;  // the most memory that a launch may be recorded with
   std::optional<Bytes> max_bytes;         // the most that a process may add to the database
   std::optional<Bytes> staging;           // the most memory in which captured launches wait to be stored; 0: the program waits
+  uint64_t in_flight = kDefaultInFlight;  // the most captured launches that are not written when the program goes on
   MemoryExtent memory_extent = MemoryExtent::reachable;  // what a launch is recorded with
   MemoryFrom memory_from = MemoryFrom::recorder;
   bool profile = false;  // times the program's own launches

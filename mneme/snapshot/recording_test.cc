@@ -37,7 +37,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
     EXPECT_NE(*read, usual) << name;
   };
   auto& [database, address_space, kernels, exclude, slowest, window, ranks, skip, every, max, distinct, max_launch_bytes,
-         max_bytes, staging, memory_extent, memory_from, profile, report, profile_file, owner] = options;
+         max_bytes, staging, in_flight, memory_extent, memory_from, profile, report, profile_file, owner] = options;
   change(database, "/data/db", "database", see);
   change(address_space, 8_GiB, "address_space", see);
   change(kernels, "^axpy", "kernels", see);
@@ -55,6 +55,8 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
   change(max_bytes, 1_GiB, "max_bytes", see);
   change(staging, Bytes(0), "staging", see);
   change(staging, 1_GiB, "staging", see);
+  change(in_flight, 0u, "in_flight", see);
+  change(in_flight, ~uint64_t{0}, "in_flight", see);
   change(memory_extent, MemoryExtent::all, "memory_extent", see);
   change(memory_from, MemoryFrom::driver, "memory_from", see);
   change(profile, true, "profile", see);
