@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mneme/substitute/host_mappings.h"
+#include "mneme/device/host_mappings.h"
 
 namespace mneme {
 namespace {

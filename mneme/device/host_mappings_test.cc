@@ -1,0 +1,58 @@
+#include "mneme/device/host_mappings.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace mneme {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// Three pages of which the middle one has these rights.
+class Pages {
+ public:
+  explicit Pages(int middle) {
+    memory_ = static_cast<std::byte*>(::mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(memory_ + kPage, kPage, middle);
+  }
+  ~Pages() { ::munmap(memory_, 3 * kPage); }
+  uint64_t at(size_t offset) const { return reinterpret_cast<uint64_t>(memory_) + offset; }
+
+ private:
+  std::byte* memory_ = nullptr;
+};
+
+TEST(HostMappings, DataIsWhatTheProcessMayReadAndNoCode) {
+  const Pages none(PROT_NONE), readable(PROT_READ), writable(PROT_READ | PROT_WRITE), code(PROT_READ | PROT_EXEC);
+  const HostMappings mappings = HostMappings::now();
+  EXPECT_FALSE(mappings.is_data(none.at(kPage)));
+  EXPECT_FALSE(mappings.is_data(code.at(kPage)));
+  for (const Pages* data : {&readable, &writable}) {
+    EXPECT_TRUE(mappings.is_data(data->at(kPage)));
+    EXPECT_TRUE(mappings.is_data(data->at(2 * kPage - 1)));
+    EXPECT_FALSE(mappings.is_data(data->at(kPage - 1)));
+    EXPECT_FALSE(mappings.is_data(data->at(2 * kPage)));
+    const auto all = mappings.data();
+    EXPECT_EQ(std::ranges::count(all, MemoryRange{DevicePtr(data->at(kPage)), Bytes(kPage)}), 1);
+    EXPECT_TRUE(std::ranges::is_sorted(all));
+  }
+  int on_stack = 0;
+  static int variable = 0;
+  EXPECT_TRUE(mappings.is_data(reinterpret_cast<uint64_t>(&on_stack)));
+  EXPECT_TRUE(mappings.is_data(reinterpret_cast<uint64_t>(&variable)));
+  EXPECT_FALSE(mappings.is_data(8));
+  EXPECT_FALSE(HostMappings().is_data(reinterpret_cast<uint64_t>(&variable))) << "nothing is known";
+}
+
+TEST(HostMappings, ThatAByteCanBeReadIsAskedWithoutAFault) {
+  const Pages none(PROT_NONE), readable(PROT_READ);
+  EXPECT_TRUE(may_be_readable(readable.at(kPage)));
+  EXPECT_FALSE(may_be_readable(readable.at(2 * kPage)));
+  EXPECT_FALSE(may_be_readable(none.at(kPage)));
+  EXPECT_FALSE(may_be_readable(8));
+}
+
+}  // namespace
+}  // namespace mneme
