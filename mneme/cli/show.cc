@@ -14,6 +14,7 @@
 #include "mneme/cli/output.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/replay/code_level.h"
+#include "mneme/snapshot/pageable_pointers.h"
 
 namespace mneme::cli {
 namespace {
@@ -162,6 +163,8 @@ class ShowCommand : public Command {
                                                 parameter.type.empty() ? fmt::format("{} B", parameter.size) : parameter.type)});
     }
     for (const TextureObject& object : textures.objects) rows.push_back({"  texture", format_texture(object, textures)});
+    if (const std::string pointers = describe_pageable_pointers(pageable_pointers_in(instance.attributes)); !pointers.empty())
+      rows.push_back({"  lacks", pointers + ", which a replay does not have"});
     for (const auto& [name, value] : instance.attributes) rows.push_back({"  attribute", fmt::format("{} = {}", name, value)});
     if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
     if (instance.shape_launches) rows.push_back({"  ran", format_shape_launches(*instance.shape_launches)});

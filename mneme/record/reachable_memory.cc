@@ -18,14 +18,14 @@ DevicePtr before(const MemoryRange& memory) {
   return DevicePtr(memory.address.address - std::min(memory.address.address, ReachableMemory::kReach.count));
 }
 
-// The whole words of a range.
+}  // namespace
+
 MemoryRange words_of(const MemoryRange& memory) {
   const uint64_t begin = (memory.address.address + kWord - 1) / kWord * kWord;
   const uint64_t end = std::max(begin, memory.end().address / kWord * kWord);
   return {DevicePtr(begin), Bytes(end - begin)};
 }
 
-// Memory that the program has unmapped meanwhile points nowhere; its capture will find that it is gone.
 void mark_from_host(const MemoryRange& memory, std::span<const MemoryRange> targets, std::span<uint8_t> marks) {
   ByteVector buffer(Bytes(1_MiB).count);
   const MemoryRange words = words_of(memory);
@@ -35,8 +35,6 @@ void mark_from_host(const MemoryRange& memory, std::span<const MemoryRange> targ
     mark_host_pointers(marks, targets, part);
   }
 }
-
-}  // namespace
 
 ReachableMemory::ReachableMemory(const StateCapture::Memory& all) {
   std::vector<std::pair<MemoryRange, bool>> places;  // whether it is the host's

@@ -66,4 +66,10 @@ class ReachableMemory {
   std::vector<uint8_t> marks_;        // of each: whether something points there
 };
 
+// The words of a range that lie whole in it.
+MemoryRange words_of(const MemoryRange& memory);
+// Marks the targets that words of the host's memory are addresses in, as mark_host_pointers() does. Memory that the program has
+// unmapped meanwhile points nowhere; its capture will find that it is gone.
+void mark_from_host(const MemoryRange& memory, std::span<const MemoryRange> targets, std::span<uint8_t> marks);
+
 }  // namespace mneme

@@ -24,6 +24,7 @@
 #include "mneme/record/host_memory.h"
 #include "mneme/record/launch_group.h"
 #include "mneme/record/outside_memory.h"
+#include "mneme/record/pageable_memory.h"
 #include "mneme/record/passed_launches.h"
 #include "mneme/record/profile.h"
 #include "mneme/record/program_textures.h"
@@ -235,6 +236,9 @@ class Recorder {
   void keep_passed(const Launch& launch, const RecordableKernel& kernel, NotRecorded reason, uint64_t decision);
   void count_shapes_of_groups();
   std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
+  bool is_pageable(DevicePtr address, const Opened& opened, Vendor& vendor);
+  bool is_given_pageable(const RecordableKernel& kernel, ByteSpan parameters, const Opened& opened, Vendor& vendor);
+  bool holds_pageable(const RecordableKernel& kernel, ByteSpan parameters, const Opened& opened, Vendor& vendor);
   Status read_memory(Capture& capture, CapturedMemory& found);
   void tell_cost(const StateCapture::Cost& before, const StateCapture::Cost& after);
   Status wait_for_digests(Capture& capture);
@@ -262,6 +266,7 @@ class Recorder {
   Bytes least_memory(const Opened& opened, const RecordableKernel& kernel, ByteSpan parameters);
   std::optional<NotRecorded> refuses(Bytes memory);
   Status keep_reachable(Capture& capture);
+  Status note_pageable(Capture& capture);
   Status capture_epilogue(Capture& capture);
   Status hand_over(Capture& capture);
   void commit(const std::shared_ptr<Captured>& captured);
@@ -304,6 +309,8 @@ class Recorder {
   Gate gate_;
   HostMemory host_memory_;
   OutsideMemory outside_memory_;
+  PageableMemory pageable_memory_{environment_.first_space};
+  std::atomic<bool> pageable_was_given_ = false;  // to a launch, which passed through
   ReservedAddresses reserved_addresses_;
   ProgramTextures textures_;
   Annotations annotations_;

@@ -211,6 +211,10 @@ Recorder::CapturePtr Recorder::select_or_count(const Launch& launch, LaunchGroup
   CapturePtr capture(new Capture{kernel, *opened, launch.vendor});
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
   if (auto reason = find_foreign(parameters, (*opened)->ordinal)) return pass(*reason);
+  if (is_given_pageable(*kernel, parameters, **opened, launch.vendor)) {
+    pageable_was_given_ = true;
+    return pass(NotRecorded::pageable_memory);
+  }
   if (kernel->may_use_textures && textures_.any()) {
     const auto place = launch.vendor.current_place();
     if (!place.ok() || textures_.forbids(parameters, *place)) return pass(NotRecorded::textures);
@@ -349,6 +353,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   const uint64_t removals = opened.database->removals();
   if (std::exchange(opened.removals, removals) != removals) opened.states->forget();
   MNEME_TRY(read_memory(capture, capture.before));
+  MNEME_TRY(note_pageable(capture));
 
   MemoryState& prologue = capture.recording.prologue;
   InstanceRecord& instance = capture.recording.instance;
@@ -417,7 +422,9 @@ bool Recorder::managed_variables_lie_right(const Capture& capture) {
   });
 }
 
-bool Recorder::kernels_reach_host() const { return host_memory_.bytes().count != 0 || !outside_memory_.managed().empty(); }
+bool Recorder::kernels_reach_host() const {
+  return host_memory_.bytes().count != 0 || pageable_was_given_ || !outside_memory_.managed().empty();
+}
 
 Recorder::Waited Recorder::wait_for_devices(const Capture& capture) const {
   return wait_for_devices(capture.vendor, kernels_reach_host() || capture.kernel->reads_managed_variables());
@@ -609,6 +616,7 @@ void Recorder::end_timing(const std::optional<Timing>& timed, bool launched) {
 
 Status Recorder::capture_epilogue(Capture& capture) {
   MNEME_TRY(read_memory(capture, capture.after));
+  if (capture.vendor.reaches_pageable_memory()) capture.opened->pageable.add(capture.after);
   capture.recording.epilogue.textures = capture.textures.set();
   if (decides_first_) {
     MNEME_TRY(wait_for_digests(capture));

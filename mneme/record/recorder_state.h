@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mneme/record/captured_textures.h"
+#include "mneme/record/pageable_pages.h"
 #include "mneme/record/recorder.h"
 #include "mneme/store/commit_group.h"
 
@@ -61,6 +62,7 @@ struct Recorder::Opened {
   std::shared_ptr<Stream> stream;  // for captures
   std::shared_ptr<Database> database;
   std::unique_ptr<StateCapture> states;  // used by the capturing thread only
+  PageablePages pageable;                // likewise
   CaptureHistory history;                // likewise where digests are waited for, else by who commits
   uint64_t removals = 0;                 // Database::removals(), likewise
   uint64_t losses = 0;                   // Recorder::losses_ when the states were last forgotten for it

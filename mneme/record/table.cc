@@ -49,15 +49,21 @@ Result<void*> Table::record_event(void* stream) {
   return static_cast<void*>(event);
 }
 
-// Asking a pending event leaves an error behind, which the program is not to find.
-std::optional<Nanoseconds> Table::elapsed(void* start, void* end) {
+template <typename Calls>
+auto Table::quietly(const Calls& calls) {
   const bool pending = MNEME_NEXT(*this, cudaPeekAtLastError)() != cudaSuccess;
+  auto result = calls();
+  if (!pending && MNEME_NEXT(*this, cudaPeekAtLastError)() != cudaSuccess) (void)MNEME_NEXT(*this, cudaGetLastError)();
+  return result;
+}
+
+// Asking a pending event leaves an error behind.
+std::optional<Nanoseconds> Table::elapsed(void* start, void* end) {
   float milliseconds = 0;
-  cudaError_t code =
-      MNEME_NEXT(*this, cudaEventElapsedTime)(&milliseconds, static_cast<cudaEvent_t>(start), static_cast<cudaEvent_t>(end));
-  if (code == cudaSuccess) return Nanoseconds(double{milliseconds} * 1e6);
-  if (!pending) (void)MNEME_NEXT(*this, cudaGetLastError)();
-  return std::nullopt;
+  const cudaError_t code = quietly([&] {
+    return MNEME_NEXT(*this, cudaEventElapsedTime)(&milliseconds, static_cast<cudaEvent_t>(start), static_cast<cudaEvent_t>(end));
+  });
+  return code == cudaSuccess ? std::optional(Nanoseconds(double{milliseconds} * 1e6)) : std::nullopt;
 }
 
 void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(static_cast<cudaEvent_t>(event)); }
@@ -67,14 +73,29 @@ void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestro
 LaunchLimits Table::limits() {
   const auto get = MNEME_NEXT(*this, cudaDeviceGetLimit);
   if (device_kind() != DeviceKind::cuda || !get) return {};
-  const bool pending = MNEME_NEXT(*this, cudaPeekAtLastError)() != cudaSuccess;
   const auto limit = [&](cudaLimit which) {
     size_t value = 0;
-    if (get(&value, which) == cudaSuccess) return value;
-    if (!pending) (void)MNEME_NEXT(*this, cudaGetLastError)();
-    return size_t{0};
+    return get(&value, which) == cudaSuccess ? value : size_t{0};
   };
-  return {Bytes(limit(cudaLimitStackSize)), limit(cudaLimitDevRuntimePendingLaunchCount)};
+  return quietly([&] { return LaunchLimits{Bytes(limit(cudaLimitStackSize)), limit(cudaLimitDevRuntimePendingLaunchCount)}; });
+}
+
+bool Table::reaches_pageable_memory() {
+  int device = 0, reaches = 0;
+  return quietly([&] {
+    return MNEME_NEXT(*this, cudaGetDevice)(&device) == cudaSuccess &&
+           MNEME_NEXT(*this, cudaDeviceGetAttribute)(&reaches, cudaDevAttrPageableMemoryAccess, device) == cudaSuccess &&
+           reaches != 0;
+  });
+}
+
+bool Table::is_memory(DevicePtr address) {
+  cudaPointerAttributes found{};
+  return quietly([&] {
+    const auto* const pointer = reinterpret_cast<const void*>(address.address);
+    return MNEME_NEXT(*this, cudaPointerGetAttributes)(&found, pointer) == cudaSuccess &&
+           found.type != cudaMemoryTypeUnregistered;
+  });
 }
 
 Status Table::synchronize(int ordinal) {

@@ -33,8 +33,15 @@ class Table final : public Vendor, public CallTable {
   Status synchronize(int ordinal) override;
   Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
+  bool reaches_pageable_memory() override;
+  bool is_memory(DevicePtr address) override;
   LaunchLimits limits() override;
   Status copy_array(DevicePtr to, const ProgramArray& array) override;
+
+ private:
+  // Makes calls that may leave an error behind, which the program is not to find.
+  template <typename Calls>
+  auto quietly(const Calls& calls);
 };
 
 void install_memory_hooks(Table& table);  // a new kind of allocation is added there

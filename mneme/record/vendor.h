@@ -42,6 +42,11 @@ class Vendor {
   virtual Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
   // Whether an address lies in managed memory that the host may reach while kernels run.
   virtual bool is_managed([[maybe_unused]] DevicePtr address) const { return false; }
+  // Whether kernels of the current device reach pageable memory of the host: what the program has of malloc, on the stack or by
+  // mmap, and has told nobody of.
+  virtual bool reaches_pageable_memory() { return false; }
+  // Whether there is memory at the address that was allocated or registered by the vendor.
+  virtual bool is_memory([[maybe_unused]] DevicePtr address) { return false; }
   // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it
   // was registered.
   virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;

@@ -1,5 +1,7 @@
 #include "mneme/replay/fault_words.h"
 
+#include "mneme/snapshot/pageable_pointers.h"
+
 namespace mneme {
 
 Status name_kernel(const Status& status, const std::string& kernel, const LaunchShape& shape) {
@@ -11,13 +13,19 @@ Status name_kernel(const Status& status, const std::string& kernel, const Launch
       kernel, shape.grid, shape.block, status.message());
 }
 
-Status mention_extent(const Status& status, MemoryExtent extent) {
-  if (status.code() != Code::device_fault || extent == MemoryExtent::all) return status;
-  return error(
-      Code::device_fault,
-      "{}; the launch was recorded with the memory that pointers lead to, and no other is there: if the program's own code "
-      "faults, record it with --all-memory",
-      status.message());
+Status mention_lacking_memory(const Status& status, const InstanceRecord& instance) {
+  if (status.code() != Code::device_fault) return status;
+  std::string text = status.message();
+  if (const std::string pointers = describe_pageable_pointers(pageable_pointers_in(instance.attributes)); !pointers.empty())
+    text += fmt::format(
+        "; {}: if the kernel uses one of them, this launch cannot be replayed (cudaMallocManaged or "
+        "cudaHostAlloc gives the program memory that is recorded)",
+        pointers);
+  if (instance.memory_extent == MemoryExtent::reachable)
+    text +=
+        "; the launch was recorded with the memory that pointers lead to, and no other is there: if the program's own code "
+        "faults, record it with --all-memory";
+  return error(Code::device_fault, "{}", text);
 }
 
 }  // namespace mneme

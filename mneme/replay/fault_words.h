@@ -5,7 +5,7 @@
 
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
-#include "mneme/snapshot/memory_extent.h"
+#include "mneme/snapshot/snapshot.h"
 
 namespace mneme {
 
@@ -14,8 +14,8 @@ namespace mneme {
 // do.
 Status name_kernel(const Status& status, const std::string& kernel, const LaunchShape& shape);
 
-// Adds to a device_fault that the launch was recorded with the memory alone that pointers lead to, and how it is recorded with
-// all, where that is so. Returns any other status as it is.
-Status mention_extent(const Status& status, MemoryExtent extent);
+// Adds to a device_fault which memory the launch may lack, where that is so: it was recorded with the memory alone that pointers
+// lead to, and how it is recorded with all; it held addresses of pageable memory of the host. Returns any other status as it is.
+Status mention_lacking_memory(const Status& status, const InstanceRecord& instance);
 
 }  // namespace mneme

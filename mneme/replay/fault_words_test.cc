@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mneme/snapshot/pageable_pointers.h"
+
 namespace mneme {
 namespace {
 
@@ -25,12 +27,24 @@ TEST(FaultWords, WhatNamesItAlreadyAndWhatIsNoFaultStaysAsItIs) {
 
 TEST(FaultWords, AFaultOfALaunchWithReachableMemoryTellsHowAllIsRecorded) {
   const Status fault = error(Code::device_fault, "a read of address 0x10, which is not accessible");
+  InstanceRecord instance;
+  EXPECT_EQ(mention_lacking_memory(fault, instance).to_string(), fault.to_string());
+  instance.memory_extent = MemoryExtent::reachable;
   EXPECT_EQ(
-      mention_extent(fault, MemoryExtent::reachable).to_string(),
+      mention_lacking_memory(fault, instance).to_string(),
       "device_fault: a read of address 0x10, which is not accessible; the launch was recorded with the memory that pointers "
       "lead to, and no other is there: if the program's own code faults, record it with --all-memory");
-  EXPECT_EQ(mention_extent(fault, MemoryExtent::all).to_string(), fault.to_string());
-  EXPECT_TRUE(mention_extent(Status(), MemoryExtent::reachable).ok());
+  EXPECT_TRUE(mention_lacking_memory(Status(), instance).ok());
+}
+
+TEST(FaultWords, AFaultOfALaunchThatHeldAddressesOfPageableMemoryTellsSo) {
+  const Status fault = error(Code::device_fault, "a read of address 0x10, which is not accessible");
+  InstanceRecord instance;
+  put_pageable_pointers({.in_memory = true}, instance.attributes);
+  EXPECT_EQ(mention_lacking_memory(fault, instance).to_string(),
+            "device_fault: a read of address 0x10, which is not accessible; its memory holds addresses of host memory that was "
+            "not recorded (of malloc, the stack or mmap): if the kernel uses one of them, this launch cannot be replayed "
+            "(cudaMallocManaged or cudaHostAlloc gives the program memory that is recorded)");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mneme/base/shown.h"
+#include "mneme/snapshot/pageable_pointers.h"
 #include "mneme/verify/difference.h"
 
 namespace mneme {
@@ -73,6 +74,8 @@ std::string describe_wrong(const ReplayResult& result) {
   if (!result.order_dependences.empty())
     text +=
         fmt::format("; the kernel {}: mneme check tells whether it is deterministic", fmt::join(result.order_dependences, ", "));
+  if (!result.pageable_pointers.empty())
+    text += fmt::format("; {}, which may be why", describe_pageable_pointers(result.pageable_pointers));
   return text;
 }
 

@@ -85,7 +85,8 @@ struct ReplayResult {
   std::string device;
   std::optional<DeviceKind> device_kind;
   std::optional<RecordedTime> recorded_time;  // how long the launch took in the program
-  std::string recorded_on;                    // the kind of device that recorded; bytes from two kinds agree only by luck
+  std::string pageable_pointers;  // where the launch held addresses of pageable memory of the host, as its attribute has it
+  std::string recorded_on;        // the kind of device that recorded; bytes from two kinds agree only by luck
 
   // Fill in what the compiler says of the code, and what the device says of it once it is loaded.
   void put(const CompiledCode& code);

@@ -263,6 +263,7 @@ void list_members(Members& members, T& result) {
   members.member("recorded_time", result.recorded_time);
   if constexpr (!Members::kReads) members.derived_in("recorded_time", "ratio", ratio(result));
   members.member("recorded_on", result.recorded_on);
+  members.member("pageable_pointers", result.pageable_pointers);
 }
 
 const Json* MemberReader::find(const char* key) const {

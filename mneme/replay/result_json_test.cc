@@ -28,7 +28,8 @@ void change_each(ReplayResult& value, const SeeMember& see) {
          masked_bytes, exec_time, verified_run_timed, clock_source, clock_remark, clocks, exclusive, occupancy, reg_usage,
          local_mem_usage, const_mem_usage, shared_mem_usage, obj_size, obj_hash, instructions, stack_frame, spill_store_bytes,
          spill_load_bytes, sgpr_usage, agpr_usage, vgpr_spills, sgpr_spills, waves_per_eu, warnings, assembler, cache,
-         shared_with, times, session_times, shape, specialised, device, device_kind, recorded_time, recorded_on] = value;
+         shared_with, times, session_times, shape, specialised, device, device_kind, recorded_time, pageable_pointers,
+         recorded_on] = value;
   for (const ReplayStage other : {ReplayStage::compiling, ReplayStage::compiled, ReplayStage::loading, ReplayStage::masking,
                                   ReplayStage::running, ReplayStage::done})
     change(stage, other, "stage", see);
@@ -90,6 +91,7 @@ void change_each(ReplayResult& value, const SeeMember& see) {
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) change(device_kind, kind, "device_kind", see);
   change(recorded_time, RecordedTime{"cuda_event", 400.0, 3, 200.0, 300.0}, "recorded_time", see);
   change(recorded_time, RecordedTime{"cuda_event", {}, 0, 0, 0}, "recorded_time", see);
+  change(pageable_pointers, "memory", "pageable_pointers", see);
   change(recorded_on, "cuda", "recorded_on", see);
 }
 

@@ -68,6 +68,7 @@ ReplayResult everything() {
   result.device = "a device";
   result.device_kind = DeviceKind::cuda;
   result.recorded_time = {"cuda_event", 400.0, 3, 200.0, 300.0};
+  result.pageable_pointers = "memory";
   result.recorded_on = "cpu";
   return result;
 }
@@ -163,6 +164,7 @@ Json everything_json() {
             {"captured", 400.0},
             {"others", {{"launches", 3}, {"min", 200.0}, {"median", 300.0}}},
             {"ratio", 0.5}}},
+          {"pageable_pointers", "memory"},
           {"recorded_on", "cpu"}};
 }
 
@@ -190,6 +192,7 @@ TEST(ReplayResult, WhatIsNotKnownIsNull) {
         "cache",      "shared_with", "grid",         "block",           "dynamic_shared_memory", "cooperative",
         "cluster",    "specialised", "device",       "device_kind",     "recorded_time",         "recorded_on"})
     EXPECT_TRUE(json.contains(key) && json[key].is_null()) << key;
+  EXPECT_TRUE(json.contains("pageable_pointers") && json["pageable_pointers"].is_null());
   for (const char* key : {"verified", "executed", "failed", "verified_run_timed", "exclusive"})
     EXPECT_EQ(json[key], false) << key;
   for (const char* key : {"mismatches", "fewer_threads", "order_dependences", "tolerances", "exec_time", "warnings"})
@@ -276,7 +279,8 @@ TEST(ReplayResult, WhatIsWrongIsSaidWhole) {
                     raw = "8 of 64 bytes of argument 'raw' were not written";
   const std::string behind =
       " (70 of 140 threads in x, 108 of 216 threads in z: --keep-threads keeps them); the kernel reads a "
-      "clock: mneme check tells whether it is deterministic";
+      "clock: mneme check tells whether it is deterministic; its memory holds addresses of host memory that was not recorded "
+      "(of malloc, the stack or mmap), which may be why";
   ReplayResult result = everything();
   EXPECT_EQ(describe_wrong(result), out + "; " + raw + "; " + differs + behind) << "three of one were written, and differ";
   result.not_written->front().wrong = 0;
@@ -286,6 +290,7 @@ TEST(ReplayResult, WhatIsWrongIsSaidWhole) {
   result.not_written.reset();
   result.order_dependences.clear();
   result.fewer_threads.clear();
+  result.pageable_pointers.clear();
   EXPECT_EQ(describe_wrong(result), differs);
   result.mismatches = {{"global table", DevicePtr(0x1000), Bytes(4), 1, 0, {}, false, ""}};
   EXPECT_EQ(describe_wrong(result), "memory differs in 1 place, first global table (1 byte, from offset 0 on)");

@@ -10,6 +10,7 @@
 #include "mneme/replay/compile_launch.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/fault_words.h"
+#include "mneme/snapshot/pageable_pointers.h"
 
 namespace mneme {
 
@@ -70,11 +71,12 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
   result.device = device_.properties().name;
   result.device_kind = device_.properties().kind;
   result.recorded_on = instance_.device_kind;
+  result.pageable_pointers = pageable_pointers_in(instance_.attributes);
   result.recorded_time = instance_.recorded_time;
   result.times.push_back({"session", prepare_time_});
   result.failure = prepare_and_run(configuration, code, runs, result);
   if (result.stage == ReplayStage::running) result.failure = name_kernel(result.failure, kernel_.demangled, *result.shape);
-  result.failure = mention_extent(result.failure, instance_.memory_extent);
+  result.failure = mention_lacking_memory(result.failure, instance_);
   if (result.failure.ok())
     result.stage = ReplayStage::done;
   else

@@ -10,7 +10,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint64_t kMagic = 0x364f5045524d4e4d;  // "MNMREPO6"
+constexpr uint64_t kMagic = 0x374f5045524d4e4d;  // "MNMREPO7"
 
 RecordingReport* map_report(int descriptor) {
   void* memory = ::mmap(nullptr, sizeof(RecordingReport), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -60,6 +60,10 @@ std::string_view describe(NotRecorded reason) {
       return "an argument points to memory of another process or interface, which is not captured yet";
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
     case NotRecorded::peer_memory: return "an argument points to memory of another device";
+    case NotRecorded::pageable_memory:
+      return "an argument points to memory of the host (of malloc, the stack or mmap) that the device reaches by itself, which "
+             "is "
+             "not captured (cudaMallocManaged or cudaHostAlloc gives memory that is)";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
     case NotRecorded::textures: return "the kernel uses a texture or surface of a kind, or of memory, that is not captured";
     case NotRecorded::other_context: return "in a green context, or through a stream of a context that was not current";

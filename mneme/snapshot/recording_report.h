@@ -46,22 +46,23 @@ enum class NotRecorded : uint32_t {
   pool_memory,
   external_memory,
   other_device_memory,
-  peer_memory,     // an argument points to recorded memory of another device
-  managed_global,  // the kernel reads a __managed__ variable
-  textures,        // the kernel may use a texture or surface that cannot be recorded
-  other_context,   // its stream is of another context than the current one, or of a green one
-  mapped_memory,   // an argument points to memory that the program has mapped at two addresses, or not from a device
-  same_names,      // variables of the kernel's image have one name, so that the driver finds one of them alone
-  device_heap,     // the kernel allocates or frees memory itself
-  device_launch,   // the kernel launches kernels itself
-  no_code,         // the code that the device runs is not known, or not how its parameters lie
-  parameter_set,   // the launch is by a function of the driver that takes its parameters before, one by one
-  concurrent,      // other threads did not stop using the device
-  waits_for_host,  // the kernel did not end while the host waited for it
-  launch_failed,   // the launch itself failed
-  device_lost,     // an earlier launch failed, and the device does nothing more
-  damaged_file,    // the kernel's file in the database cannot be read
-  ended,           // recording had ended by a failure before
+  peer_memory,      // an argument points to recorded memory of another device
+  pageable_memory,  // an argument points to memory of the host that no call of the vendor has allocated or registered
+  managed_global,   // the kernel reads a __managed__ variable
+  textures,         // the kernel may use a texture or surface that cannot be recorded
+  other_context,    // its stream is of another context than the current one, or of a green one
+  mapped_memory,    // an argument points to memory that the program has mapped at two addresses, or not from a device
+  same_names,       // variables of the kernel's image have one name, so that the driver finds one of them alone
+  device_heap,      // the kernel allocates or frees memory itself
+  device_launch,    // the kernel launches kernels itself
+  no_code,          // the code that the device runs is not known, or not how its parameters lie
+  parameter_set,    // the launch is by a function of the driver that takes its parameters before, one by one
+  concurrent,       // other threads did not stop using the device
+  waits_for_host,   // the kernel did not end while the host waited for it
+  launch_failed,    // the launch itself failed
+  device_lost,      // an earlier launch failed, and the device does nothing more
+  damaged_file,     // the kernel's file in the database cannot be read
+  ended,            // recording had ended by a failure before
 };
 inline constexpr size_t kNotRecordedReasons = static_cast<size_t>(NotRecorded::ended) + 1;
 

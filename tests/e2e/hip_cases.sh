@@ -1,7 +1,7 @@
 # Cases of CUDA programs once more, as they are, with programs that are compiled as HIP: docs/developer.md has the other cases.
 # timeout: 900
 needs_hip
-for case in host_memory managed_memory reachable_memory profile told verdict deploy_verify; do
+for case in host_memory managed_memory pageable_memory reachable_memory profile told verdict deploy_verify; do
   mkdir "$case"
   MNEME_TEST_AS_HIP=1 MNEME_WORK=$PWD/$case bash "$CASE_FOLDER/lib.sh" "$CASE_FOLDER/$case.sh" >out 2>err || fail "$case"
 done

@@ -84,6 +84,8 @@ const bool prepared = [] {
   if (const char* at = std::getenv("MNEME_FAKE_TAKES_AT")) state.takes_at = std::strtoull(at, nullptr, 0);
   if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
     state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
+  if (const char* value = std::getenv("MNEME_FAKE_REACHES_PAGEABLE"))
+    state.attributes[CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS] = std::atoi(value);
   if (const char* size = std::getenv("MNEME_FAKE_MANAGED_VARIABLE")) state.globals["increment"].resize(std::atoi(size));
   if (const char* variables = std::getenv("MNEME_FAKE_VARIABLE_TABLE"))
     state.globals[kVariableTable].resize(8 * std::atoi(variables));

@@ -105,6 +105,19 @@ LaunchLimits DriverFront::limits() {
   return found;
 }
 
+bool DriverFront::reaches_pageable_memory() {
+  CUdevice device = 0;
+  int reaches = 0;
+  return functions_->cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+         functions_->cuDeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) == CUDA_SUCCESS &&
+         reaches != 0;
+}
+
+bool DriverFront::is_memory(DevicePtr address) {
+  unsigned type = 0;
+  return functions_->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address.address) == CUDA_SUCCESS;
+}
+
 CUcontext DriverFront::current_context() const {
   CUcontext current = nullptr;
   functions_->cuCtxGetCurrent(&current);

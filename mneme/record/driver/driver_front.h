@@ -49,6 +49,8 @@ class DriverFront final : public Vendor {
   Status read_variable(Stream& stream, MutableByteSpan to, DevicePtr from) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   Result<std::vector<Parameter>> parameters_of(const void* function) override;
+  bool reaches_pageable_memory() override;
+  bool is_memory(DevicePtr address) override;
   LaunchLimits limits() override;
   Status copy_array(DevicePtr to, const ProgramArray& array) override;
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <span>
 
 #include "mneme/base/file_system.h"
@@ -455,6 +456,44 @@ TEST_F(DriverFrontTest, HostMemoryIsRecordedWhereItIsPinned) {
   ASSERT_EQ(host.size(), 2u) << "the third launch came when both were gone";
   EXPECT_EQ(host[0], (MemoryRange{kHostMemoryBase, Bytes(4000)}));
   EXPECT_EQ(host[1].size, Bytes(4000));
+}
+
+TEST_F(DriverFrontTest, PageableMemoryOfTheHostIsNotRecordedWhereTheDeviceReachesIt) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " pageable pageable launch";
+  EXPECT_EQ(bare(steps), "pageable 500500\npageable 500500\n" + kSum);
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::pageable_memory), 2u);
+  EXPECT_EQ(kernels().at(0).instances.at(0).attributes, (std::map<std::string, std::string>()));
+}
+
+TEST_F(DriverFrontTest, ALaunchIsRecordedWhereTheDeviceReachesNoPageableMemory) {
+  ::setenv("MNEME_FAKE_REACHES_PAGEABLE", "0", 1);
+  options_.max = 100;
+  EXPECT_EQ(recorded("dlsym " + kCubin + " pageable pageable_behind"), "pageable 500500\npageable behind 500500\nsum 499500\n");
+  ::unsetenv("MNEME_FAKE_REACHES_PAGEABLE");
+  EXPECT_EQ(report().instances, 2u) << "the program's kernel would fault, and the recorder leaves it so";
+  EXPECT_EQ(passed(NotRecorded::pageable_memory), 0u);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  for (const InstanceRecord& instance : all[0].instances) EXPECT_TRUE(instance.attributes.empty());
+}
+
+TEST_F(DriverFrontTest, AnAddressOfPageableMemoryInWhatALaunchReachesIsToldByTheInstance) {
+  options_.max = 100;
+  const std::map<std::string, std::string> told = {{"pageable_pointers", "memory"}};
+  for (const MemoryExtent extent : {MemoryExtent::reachable, MemoryExtent::all}) {
+    options_.memory_extent = extent;
+    EXPECT_EQ(recorded("dlsym " + kCubin + " pageable_behind"), "pageable behind 500500\nsum 499500\n");
+  }
+  EXPECT_EQ(recorded("dlsym " + kCubin + " launch"), kSum);
+  EXPECT_EQ(passed(NotRecorded::pageable_memory), 0u);
+  std::multiset<std::map<std::string, std::string>> attributes;
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  for (const InstanceRecord& instance : all[0].instances) attributes.insert(instance.attributes);
+  EXPECT_EQ(attributes, (std::multiset<std::map<std::string, std::string>>{{}, told, told}));
 }
 
 TEST_F(DriverFrontTest, ManagedMemoryThatTheHostMayNotReachMeanwhileIsNotRecorded) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -35,7 +36,8 @@ struct FakeRuntime {
   std::map<void*, unsigned> host_allocations;
   void* foreign = nullptr;  // what pools, other processes and interfaces give
   bool cannot_register = false;
-  bool shares_managed = false;  // host and device may reach managed memory at once
+  bool shares_managed = false;    // host and device may reach managed memory at once
+  bool reaches_pageable = false;  // kernels reach memory of the host that nobody has registered
   cudaError_t last_error = cudaSuccess;
   std::atomic<bool> busy = false;  // the device's work does not end
   std::function<void()> pending;   // work of the device that ends only when it is waited for
@@ -110,7 +112,17 @@ inline cudaError_t host_get_flags(unsigned* flags, void* pointer) {
 inline cudaError_t set_device(int device) { return device_of_thread = device, cudaSuccess; }
 inline cudaError_t get_device(int* device) { return ++runtime->questions, *device = runtime->device, runtime->lost; }
 inline cudaError_t get_attribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrConcurrentManagedAccess && runtime->shares_managed;
+  *value = (attribute == cudaDevAttrConcurrentManagedAccess && runtime->shares_managed) ||
+           (attribute == cudaDevAttrPageableMemoryAccess && runtime->reaches_pageable);
+  return cudaSuccess;
+}
+// Knows memory that it has allocated, by its first byte, and variables.
+inline cudaError_t get_pointer_attributes(cudaPointerAttributes* attributes, const void* pointer) {
+  const auto is_variable = [&](const auto& global) { return global.second.first == pointer; };
+  const bool known =
+      runtime->allocations.contains(const_cast<void*>(pointer)) || std::ranges::any_of(runtime->globals, is_variable);
+  *attributes = {};
+  attributes->type = known ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
   return cudaSuccess;
 }
 inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) {
@@ -348,6 +360,7 @@ class FakeProgram {
     set(MNEME_CALL_cudaDeviceSynchronize, fake_calls::synchronize);
     set(MNEME_CALL_cudaGetDevice, fake_calls::get_device);
     set(MNEME_CALL_cudaDeviceGetAttribute, fake_calls::get_attribute);
+    set(MNEME_CALL_cudaPointerGetAttributes, fake_calls::get_pointer_attributes);
     set(MNEME_CALL_cudaSetDevice, fake_calls::set_device);
     set(MNEME_CALL_cudaPeekAtLastError, fake_calls::peek_error);
     set(MNEME_CALL_cudaGetLastError, fake_calls::take_error);

@@ -630,6 +630,22 @@ static void step(const char* what) {
     CALL(cuMemHostRegister, words, sizeof words, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     launch_and_sum("registered", (CUdeviceptr)words);
     CALL(cuMemHostUnregister, words);
+  } else if (strcmp(what, "pageable") == 0) { /* of which the driver is told nothing */
+    unsigned* words = malloc(kCount * sizeof *words);
+    for (unsigned i = 0; i < kCount; ++i) words[i] = i;
+    launch((CUdeviceptr)words);
+    unsigned sum = 0;
+    for (unsigned i = 0; i < kCount; ++i) sum += words[i];
+    printf("pageable %u\n", sum);
+    free(words);
+  } else if (strcmp(what, "pageable_behind") == 0) { /* an address of such memory behind what the kernel adds to */
+    static unsigned words[kCount];
+    void* const there = words;
+    CUdeviceptr with_pointer;
+    CALL(cuMemAlloc, &with_pointer, sizeof words + sizeof there);
+    CALL(cuMemcpyHtoD, with_pointer + sizeof words, &there, sizeof there);
+    launch_and_sum("pageable behind", with_pointer);
+    CALL(cuMemFree, with_pointer);
   } else if (strcmp(what, "mapped") == 0) { /* in two pieces, of which the kernel reaches both */
     CUdeviceptr base = map_pieces(reserve(0, 2 * kPiece), 2);
     launch_and_sum("mapped", base + kPiece - 2000);
