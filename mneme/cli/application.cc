@@ -172,7 +172,9 @@ Status check_recordable(const Path& program) {
                  program.string());
   if (found.cuda)
     return error(Code::invalid_argument, "{} uses CUDA but was not built for Mneme: {}", program.string(), kHowToBuild);
-  log::warning("{} holds no recordable code; only shared libraries that it loads while it runs can", program.string());
+  log::warning(
+      "{} holds no recordable code itself; programs that it starts, and shared libraries that it loads while it runs, may",
+      program.string());
   return {};
 }
 

@@ -70,7 +70,8 @@ TEST_F(ProgramFile, IsCheckedBeforeItRuns) {
   ::testing::internal::CaptureStderr();
   EXPECT_TRUE(check_recordable("/bin/true").ok());
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "mneme: warning: /bin/true holds no recordable code; only shared libraries that it loads while it runs can\n");
+            "mneme: warning: /bin/true holds no recordable code itself; programs that it starts, and shared libraries that it "
+            "loads while it runs, may\n");
 }
 
 TEST_F(ProgramFile, IsRecordedAtTheDriverWhereItCanBe) {

@@ -9,6 +9,7 @@
 #include "mneme/cli/recorder_run.h"
 #include "mneme/cli/supervise.h"
 #include "mneme/snapshot/profile_file.h"
+#include "mneme/snapshot/ranks.h"
 
 namespace mneme::cli {
 namespace {
@@ -46,6 +47,8 @@ class ProfileCommand : public Command {
     options.report = launches.descriptor();
     options.profile_file = file.descriptor();
     MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options));
+    // Of a rank that is not profiled nothing is said.
+    if (!records_rank(options.ranks, rank_of_process(::getenv))) return wait_status;
     MNEME_ASSIGN(const LaunchProfile profile, file.sum());
     write_error(profile_text(profile, *launches, top_, front));
     if (json_.empty()) return wait_status;

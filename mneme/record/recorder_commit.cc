@@ -156,7 +156,7 @@ void Recorder::count_stored(Captured& captured, const Status& status) {
                instance.state_bytes, captured.publication->written());
     if (RecordingReport* report = environment_.report) {
       ++report->instances;
-      if (!captured.kernel->counts->recorded.exchange(true)) ++report->new_kernels;
+      if (!captured.kernel->counts->recorded.exchange(true)) report->count_kernel(instance.static_hash);
       report->state_bytes += instance.state_bytes.count;
       report->database_bytes += captured.publication->written().count;
       report->new_page_bytes += captured.publication->new_content().count;

@@ -389,7 +389,7 @@ Result<bool> Recorder::is_recorded(Database& database, const RecordableKernel& k
   MNEME_TRY(database.set_annotations(instance.static_hash, instance.dynamic_hash, instance.annotations));
   if (environment_.report) {
     ++environment_.report->duplicates;
-    if (!kernel.counts->recorded.exchange(true)) ++environment_.report->new_kernels;
+    if (!kernel.counts->recorded.exchange(true)) environment_.report->count_kernel(instance.static_hash);
   }
   return true;
 }

@@ -105,6 +105,16 @@ void RecordingReport::count(NotRecorded reason, std::string_view kernel) {
   if (entry.launches.fetch_add(1, std::memory_order_relaxed) == 0) entry.kernel.set(kernel);
 }
 
+void RecordingReport::count_kernel(const Digest& static_hash) {
+  const uint64_t kernel = std::hash<Digest>()(static_hash) | 1;
+  for (size_t i = 0; i < kMostKernels; ++i) {
+    uint64_t found = 0;
+    if (counted_kernels[(kernel / 2 + i) % kMostKernels].compare_exchange_strong(found, kernel)) break;
+    if (found == kernel) return;
+  }
+  ++new_kernels;
+}
+
 void RecordingReportMapping::Unmap::operator()(RecordingReport* report) const { ::munmap(report, sizeof(RecordingReport)); }
 
 Result<RecordingReportMapping> RecordingReportMapping::create() {

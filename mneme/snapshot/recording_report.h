@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "mneme/base/digest.h"
 #include "mneme/base/status.h"
 
 namespace mneme {
@@ -119,7 +120,7 @@ struct RecordingReport {
   std::atomic<uint64_t> instances;       // instances that were published
   std::atomic<uint64_t> storing;         // instances being published now; after a process was killed, in the database or not
   std::atomic<uint64_t> duplicates;      // launches whose instance the database had already
-  std::atomic<uint64_t> new_kernels;     // kernels of which an instance was published, or found in the database; in each process
+  std::atomic<uint64_t> new_kernels;     // kernels of which an instance was published, or found in the database
   std::atomic<uint64_t> state_bytes;     // size of the memory before the launch, summed over the published instances
   std::atomic<uint64_t> database_bytes;  // bytes that were added to the database
   std::atomic<uint64_t> copied_bytes;    // changed pages that were copied from devices
@@ -131,8 +132,14 @@ struct RecordingReport {
   std::atomic<uint64_t> committing;  // nanoseconds that a thread took to store launches, while the program went on or waited
   SharedText<1024> failure;          // why recording ended, in the first process where it did
   Reason not_recorded[kNotRecordedReasons];
+  // Of those that are counted in new_kernels, by parts of their static hashes; a zero is no kernel's.
+  static constexpr size_t kMostKernels = 4096;
+  std::atomic<uint64_t> counted_kernels[kMostKernels];
 
   void count(NotRecorded reason, std::string_view kernel);
+  // Counts a kernel in new_kernels, once, whichever processes call it and however often. Of more than kMostKernels those that
+  // have no place count with each call.
+  void count_kernel(const Digest& static_hash);
   // How many launches are lost (is_lost()). Those that were being stored when a process was killed are not counted.
   uint64_t lost() const;
 };

@@ -133,6 +133,25 @@ TEST(RecordingReport, IsSharedThroughItsDescriptor) {
   EXPECT_EQ((*report)->failure.get(), "disk full");
 }
 
+// However many processes record it.
+TEST(RecordingReport, AKernelCountsOnce) {
+  const auto report = std::make_unique<RecordingReport>();
+  const auto hash = [](uint64_t number) { return digest_of(std::as_bytes(std::span(&number, 1))); };
+  for (int process = 0; process < 3; ++process)
+    for (uint64_t kernel = 0; kernel < 100; ++kernel) report->count_kernel(hash(kernel));
+  EXPECT_EQ(report->new_kernels, 100u);
+  const Digest zeros;
+  report->count_kernel(zeros);
+  report->count_kernel(zeros);
+  EXPECT_EQ(report->new_kernels, 101u);
+  for (uint64_t kernel = 100; kernel < RecordingReport::kMostKernels - 1; ++kernel) report->count_kernel(hash(kernel));
+  EXPECT_EQ(report->new_kernels, RecordingReport::kMostKernels);
+  for (int process = 0; process < 3; ++process) report->count_kernel(hash(RecordingReport::kMostKernels));
+  EXPECT_EQ(report->new_kernels, RecordingReport::kMostKernels + 3) << "there is no place left";
+  report->count_kernel(hash(17));
+  EXPECT_EQ(report->new_kernels, RecordingReport::kMostKernels + 3);
+}
+
 TEST(RecordingReport, SaysWhichOptionLeftALaunchOut) {
   const std::map<NotRecorded, std::string> words{
       {NotRecorded::excluded, "the kernel's name matches (--exclude)"},

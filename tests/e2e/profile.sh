@@ -25,6 +25,29 @@ expect 0 mneme record --profile -rdb later --device cpu --max 1 -- ./vecadd 1000
 expect 0 mneme show --json later/*.json
 [ "$(json out 'len(d["instances"]), d["instances"][0]["recorded_time"]["others"]["launches"]')" = "(1, 10)" ] || fail "the time is not added"
 
+# Of several ranks the first is profiled, and nothing is said of the others, whether their launcher or each of them is run by Mneme.
+expect 0 env OMPI_COMM_WORLD_RANK=1 mneme profile --device cpu --json rank.json -- ./vecadd 100000 2
+[ ! -s err ] && [ ! -e rank.json ] || fail "of a rank that is not profiled something is said: $(cat err)"
+expect 0 env OMPI_COMM_WORLD_RANK=0 mneme profile --device cpu --json rank.json -- ./vecadd 100000 2
+contains err "2 launches of 1 kernel"
+# As mpirun does: a program without kernels starts the ranks, which record at the same time into one database.
+printf '%s' 'for rank in 0 1 2 3; do OMPI_COMM_WORLD_RANK=$rank ./vecadd $((1000 * (rank + 1))) 2 >rank$rank & done; wait' >launcher
+expect 0 mneme profile --device cpu -- sh launcher
+contains err "2 launches of 1 kernel"
+expect 0 mneme record -rdb rank --device cpu -- sh launcher
+contains err "recorded 2 launches of 1 kernel"
+contains err "holds no recordable code itself; programs that it starts"
+expect 0 mneme record -rdb ranks --device cpu --record-ranks all -- sh launcher
+contains err "recorded 8 launches of 1 kernel in"
+expect 0 mneme fsck ranks
+expect 0 mneme record -rdb some --device cpu --record-ranks 1,3 -- sh launcher
+contains err "recorded 4 launches of 1 kernel in"
+for rank in 0 2; do
+  expect 0 env OMPI_COMM_WORLD_RANK=$rank mneme record -rdb each --device cpu --record-ranks 2 -- ./vecadd 1000 2
+  if [ $rank = 0 ]; then [ ! -s err ] || fail "of a rank that is not recorded something is said: $(cat err)"; fi
+done
+contains err "recorded 2 launches of 1 kernel"
+
 # A knob without effect on the device is refused.
 expect 2 mneme replay -rdb later/*.json --device cpu --l2 cold
 contains err "execution.l2 'cold' has no effect on the device cpu"
