@@ -17,8 +17,11 @@ namespace {
 // What drivers map for themselves and for their devices, what the system maps, and the code of kernels (CpuModule::load()).
 constexpr std::array<std::string_view, 5> kNoData = {"/dev/nvidia", "/dev/dri/", "/dev/kfd", "[v", "/memfd:mneme-kernel"};
 
-bool is_data_of(std::string_view name) {
-  return std::ranges::none_of(kNoData, [&](std::string_view one) { return name.starts_with(one); });
+// A stack may be executable, and is data all the same.
+bool is_data_of(std::string_view rights, std::string_view name) {
+  const bool is_code = rights[2] == 'x' && rights[1] != 'w';
+  return rights[0] == 'r' && !is_code &&
+         std::ranges::none_of(kNoData, [&](std::string_view one) { return name.starts_with(one); });
 }
 
 }  // namespace
@@ -34,7 +37,7 @@ HostMappings HostMappings::now() {
     char rights[5] = {};
     int name = 0;  // where it begins, behind rights, offset, device and inode
     if (begins && std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &name) == 3)
-      all.mappings_.push_back({begin, end, rights[1] == 'w', rights[0] == 'r' && rights[2] != 'x' && is_data_of(line + name)});
+      all.mappings_.push_back({begin, end, rights[1] == 'w', is_data_of(rights, line + name)});
     begins = std::char_traits<char>::find(line, std::char_traits<char>::length(line), '\n') != nullptr;
   }
   std::fclose(file);

@@ -25,11 +25,12 @@ class Pages {
 };
 
 TEST(HostMappings, DataIsWhatTheProcessMayReadAndNoCode) {
-  const Pages none(PROT_NONE), readable(PROT_READ), writable(PROT_READ | PROT_WRITE), code(PROT_READ | PROT_EXEC);
+  const Pages none(PROT_NONE), readable(PROT_READ), writable(PROT_READ | PROT_WRITE), stack(PROT_READ | PROT_WRITE | PROT_EXEC),
+      code(PROT_READ | PROT_EXEC);
   const HostMappings mappings = HostMappings::now();
   EXPECT_FALSE(mappings.is_data(none.at(kPage)));
   EXPECT_FALSE(mappings.is_data(code.at(kPage)));
-  for (const Pages* data : {&readable, &writable}) {
+  for (const Pages* data : {&readable, &writable, &stack}) {
     EXPECT_TRUE(mappings.is_data(data->at(kPage)));
     EXPECT_TRUE(mappings.is_data(data->at(2 * kPage - 1)));
     EXPECT_FALSE(mappings.is_data(data->at(kPage - 1)));

@@ -51,7 +51,8 @@ bool PageableMemory::may_hold(DevicePtr address) {
   const uint64_t at = address.address;
   if (at < kLeastAddress || at >= kAddressBits || in_ranges_of_recorder(address) || !may_be_readable(at)) return false;
   std::lock_guard lock(mutex_);
-  if (read_ == Clock::time_point() || !mappings_.holds(at)) read_mappings();
+  // What it is may have changed since.
+  if (!mappings_.is_data(at)) read_mappings();
   return mappings_.is_data(at);
 }
 

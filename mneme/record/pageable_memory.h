@@ -22,7 +22,7 @@ class PageableMemory {
   explicit PageableMemory(DevicePtr first_space) : first_space_(first_space) {}
 
   // Whether an address may be one of pageable memory. Costs next to nothing where no memory is, and a system call where some is;
-  // what the process has mapped is read once, and again when an address is not in it.
+  // what the process has mapped is read once, and again for an address that was not data then.
   bool may_hold(DevicePtr address);
   // All that may be, by address, without this memory and what is so close to it that an address stands for it (ReachableMemory).
   // What the process has mapped is read for it anew, unless that was done so shortly before that reading would take much of the

@@ -2,6 +2,7 @@
 #include "mneme/record/pageable_memory.h"
 
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 
 #include "mneme/record/testing/fake_runtime.h"
 
@@ -138,6 +139,15 @@ TEST(Pageable, AMappingThatIsNewIsFound) {
   EXPECT_TRUE(pageable.may_hold(DevicePtr(reinterpret_cast<uint64_t>(&variable))));
   const std::vector<char> large(64 << 20);
   EXPECT_TRUE(pageable.may_hold(DevicePtr(reinterpret_cast<uint64_t>(large.data() + large.size() / 2))));
+  void* const changed = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const DevicePtr there(reinterpret_cast<uint64_t>(changed));
+  static int another = 0;
+  ::mprotect(changed, 4096, PROT_READ | PROT_EXEC);
+  EXPECT_FALSE(pageable.may_hold(there)) << "code";
+  EXPECT_TRUE(pageable.may_hold(DevicePtr(reinterpret_cast<uint64_t>(&another))));
+  ::mprotect(changed, 4096, PROT_READ | PROT_WRITE);
+  EXPECT_TRUE(pageable.may_hold(there));
+  ::munmap(changed, 4096);
   for (const uint64_t none : {uint64_t{0}, uint64_t{8}, uint64_t{1} << 20, kDefaultAddressSpaceBase.address, ~uint64_t{0}})
     EXPECT_FALSE(pageable.may_hold(DevicePtr(none))) << none;
 }

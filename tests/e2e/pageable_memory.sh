@@ -43,10 +43,10 @@ int main(int, char** arguments) {
     if (ftruncate(file, bytes) != 0) return 1;
     run("file", static_cast<float*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)));
   } else if (strcmp(arguments[1], "told") == 0) {
-    cudaHostRegister(registered, bytes, cudaHostRegisterDefault);
+    cudaHostRegister(registered, bytes, cudaHostRegisterMapped);
     run("registered", registered);
     scale<<<1, 64>>>(registered + n, 0);  // an end of it
-    std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
   } else {
     float* out;
     Named* all;
