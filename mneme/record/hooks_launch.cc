@@ -107,6 +107,36 @@ cudaError_t on_end_capture(Table& table, cudaStream_t stream, cudaGraph_t* graph
   return code;
 }
 
+// A kernel that the program puts into a graph itself counts as one that it launches into a stream that is captured.
+template <typename Parameters>
+void count_node(Table& table, const Parameters& kernel) {
+  Launch launch{table,
+                host_function_of(kernel.func),
+                extent(kernel.gridDim),
+                extent(kernel.blockDim),
+                Bytes(kernel.sharedMemBytes),
+                false,
+                kernel.kernelParams,
+                {}};
+  launch.handle = kernel.func;
+  launch.refusal = NotRecorded::stream_capture;
+  OpenLaunch(launch, nullptr).end(true);
+}
+
+cudaError_t on_add_kernel(Table& table, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count,
+                          const cudaKernelNodeParams* parameters) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphAddKernelNode)(node, graph, before, count, parameters);
+  if (code == cudaSuccess && parameters) count_node(table, *parameters);
+  return code;
+}
+
+cudaError_t on_add_node(Table& table, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
+                        const cudaGraphEdgeData* edges, size_t count, cudaGraphNodeParams* parameters) {
+  const cudaError_t code = MNEME_NEXT(table, cudaGraphAddNode)(node, graph, before, edges, count, parameters);
+  if (code == cudaSuccess && parameters && parameters->type == cudaGraphNodeTypeKernel) count_node(table, parameters->kernel);
+  return code;
+}
+
 cudaError_t on_stream_destroy(Table& table, cudaStream_t stream) {
   recorder()->forget_stream(stream);
   return MNEME_NEXT(table, cudaStreamDestroy)(stream);
@@ -123,6 +153,7 @@ using Hooks =
              MNEME_SLOT(__cudaLaunchKernel, on_launch_kernel_handle<MNEME_CALL___cudaLaunchKernel>),
              MNEME_SLOT(__cudaLaunchKernel_ptsz, on_launch_kernel_handle<MNEME_CALL___cudaLaunchKernel_ptsz>),
              // whether a launch goes into a graph
+             MNEME_SLOT(cudaGraphAddKernelNode, on_add_kernel), MNEME_SLOT(cudaGraphAddNode, on_add_node),
              MNEME_SLOT(cudaStreamBeginCapture, on_begin_capture<MNEME_CALL_cudaStreamBeginCapture>),
              MNEME_SLOT(cudaStreamBeginCapture_ptsz, on_begin_capture<MNEME_CALL_cudaStreamBeginCapture_ptsz>),
              MNEME_SLOT(cudaStreamBeginCaptureToGraph, on_begin_capture_to_graph<MNEME_CALL_cudaStreamBeginCaptureToGraph>),

@@ -350,6 +350,51 @@ TEST_F(HookedLaunches, WhatGoesIntoAGraphCountsInNoShapeBeyondTheMaximumEither) 
   EXPECT_EQ(program.instances().at(0).shape_launches, (ShapeLaunches{8, std::nullopt}));
 }
 
+// As what is captured into one: each kernel counts once, when it becomes a node, however often the graph runs.
+TEST(Hooks, AKernelThatTheProgramPutsIntoAGraphIsCounted) {
+  static cudaError_t code = cudaSuccess;
+  const auto vendor = [](std::vector<mneme_function>& slots) {
+    slots[MNEME_CALL_cudaGraphAddKernelNode] = slots[MNEME_CALL_cudaGraphAddNode] =
+        reinterpret_cast<mneme_function>(+[] { return code; });
+  };
+  FakeProgram program({}, {}, vendor);
+  int* data = program.allocate<int>(16);
+  int n = 1;
+  void* arguments[] = {&data, &n};
+  cudaKernelNodeParams kernel{};
+  kernel.func = const_cast<void*>(program.increment);
+  kernel.gridDim = kernel.blockDim = dim3(1);
+  kernel.kernelParams = arguments;
+  cudaGraphNodeParams any{};
+  any.type = cudaGraphNodeTypeKernel;
+  any.kernel.func = kernel.func;
+  any.kernel.gridDim = any.kernel.blockDim = dim3(1);
+  any.kernel.kernelParams = arguments;
+  const auto add = [&] {
+    return program.call<decltype(cudaGraphAddKernelNode)>(
+        MNEME_CALL_cudaGraphAddKernelNode, static_cast<cudaGraphNode_t*>(nullptr), cudaGraph_t{},
+        static_cast<const cudaGraphNode_t*>(nullptr), size_t{0}, static_cast<const cudaKernelNodeParams*>(&kernel));
+  };
+  const auto add_any = [&] {
+    return program.call<decltype(cudaGraphAddNode)>(MNEME_CALL_cudaGraphAddNode, static_cast<cudaGraphNode_t*>(nullptr),
+                                                    cudaGraph_t{}, static_cast<const cudaGraphNode_t*>(nullptr),
+                                                    static_cast<const cudaGraphEdgeData*>(nullptr), size_t{0}, &any);
+  };
+  EXPECT_EQ(add(), cudaSuccess);
+  EXPECT_EQ(add_any(), cudaSuccess);
+  EXPECT_EQ(program.report().launches, 2u);
+  EXPECT_EQ(program.count(NotRecorded::stream_capture), 2u);
+  any.type = cudaGraphNodeTypeEmpty;
+  EXPECT_EQ(add_any(), cudaSuccess);
+  code = cudaErrorInvalidValue;
+  EXPECT_EQ(add(), cudaErrorInvalidValue);
+  EXPECT_EQ(program.report().launches, 2u) << "no kernel, and none that was added";
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  recorder()->finish();
+  ASSERT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.instances()[0].shape_launches, (ShapeLaunches{1, std::nullopt}));
+}
+
 TEST_F(HookedLaunches, WhatIsKnownOfAHandleGoesWithItsImage) {
   static const char kernel[] = "comes and goes again";
   program.vendor().kernels[kernel] = [](void**) { return cudaSuccess; };
@@ -399,6 +444,42 @@ TEST(Hooks, MemoryOfOthersIsKnownToItsEnd) {
                                                             cudaExternalMemory_t{}, &description);
   EXPECT_EQ(program.launch(program.increment, memory + (1 << 16) - 1, 1), cudaSuccess);
   EXPECT_EQ(program.count(NotRecorded::external_memory), 2u);
+}
+
+// What the program maps by the driver no function of the runtime has allocated.
+TEST(Hooks, DeviceMemoryThatTheRuntimeHasNotAllocatedIsNoticed) {
+  static int mapped[16];
+  static FakeProgram* current = nullptr;
+  const auto tell = +[](cudaPointerAttributes* attributes, const void* pointer) {
+    const auto lies_in = [&](const int* memory) { return pointer >= memory && pointer <= memory + 16; };
+    if (pointer == &mapped[8]) return fake_calls::fails(cudaErrorInvalidValue);
+    if (lies_in(mapped) || lies_in(current->table)) attributes->type = cudaMemoryTypeDevice;
+    return cudaSuccess;
+  };
+  RecordingOptions options;
+  options.max = 16;
+  FakeProgram program(options, {}, [&](std::vector<mneme_function>& slots) {
+    slots[MNEME_CALL_cudaPointerGetAttributes] = reinterpret_cast<mneme_function>(tell);
+  });
+  current = &program;
+  int* data = program.allocate<int>(16);
+  EXPECT_EQ(program.launch(program.increment, mapped, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::other_device_memory), 0u) << "the CPU device has no driver";
+  program.end_in(MNEME_TABLE_CUDA);
+  EXPECT_EQ(program.launch(program.increment, mapped, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::other_device_memory), 1u);
+  const size_t before = program.instances().size();
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.launch(program.increment, program.table, 1), cudaSuccess);
+  EXPECT_EQ(program.launch(program.increment, &mapped[8], 0), cudaSuccess);
+  program.vendor().kernels[program.add_table] = [](void**) { return cudaSuccess; };
+  EXPECT_EQ(program.launch(program.add_table, program.table + 16), cudaSuccess) << "the end of a variable that is recorded";
+  EXPECT_EQ(program.count(NotRecorded::other_device_memory), 1u);
+  EXPECT_EQ(program.launch(program.increment, program.table + 16, 0), cudaSuccess) << "that of one which is not";
+  EXPECT_EQ(program.count(NotRecorded::other_device_memory), 2u);
+  EXPECT_EQ(program.vendor().last_error, cudaSuccess);
+  EXPECT_EQ(program.instances().size(), before + 4);
+  EXPECT_EQ(mapped[0], 2);
 }
 
 // What has no bytes is the vendor's to refuse, or to give.

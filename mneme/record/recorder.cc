@@ -18,6 +18,13 @@ CommitQueue::Most most_of(const RecordingOptions& options) {
   return most;
 }
 
+// The kernel's variables are memory of a device, too, and an argument may point right behind one.
+bool points_to_variable(uint64_t address, const std::vector<CapturedGlobal>& globals) {
+  return std::ranges::any_of(globals, [&](const CapturedGlobal& global) {
+    return address >= global.address.address && address - global.address.address <= global.size.count;
+  });
+}
+
 }  // namespace
 
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
@@ -370,6 +377,18 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
     if (auto owner = owner_of(word); owner && *owner != ordinal) return NotRecorded::peer_memory;
   }
   return std::nullopt;
+}
+
+// Whether an argument points to memory of a device of which no call has told.
+bool Recorder::is_given_unknown_memory(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor) {
+  for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, parameters.data() + at, sizeof word);
+    if (word == 0 || owns(word) || !vendor.is_device_memory(DevicePtr(word))) continue;
+    const auto globals = find_globals(kernel, parameters, vendor);
+    if (globals.ok() && !points_to_variable(word, *globals)) return true;
+  }
+  return false;
 }
 
 bool Recorder::reset(Vendor& vendor, int ordinal) {

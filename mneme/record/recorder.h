@@ -248,6 +248,7 @@ class Recorder {
   Result<bool> write(const std::shared_ptr<Captured>& captured);
   std::optional<NotRecorded> choose_textures(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
+  bool is_given_unknown_memory(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
   void finish_stream_frees(Vendor& vendor, Patience patience);
   std::optional<MemoryRange> find_memory(DevicePtr address) const;

@@ -222,6 +222,7 @@ Recorder::CapturePtr Recorder::select_or_count(const Launch& launch, LaunchGroup
   if (auto reason = refuses(least_memory(*capture->opened, *kernel, parameters))) return pass(*reason);
   auto claim = selection_.claim_launch(*kernel->counts, launch.shape(), parameters);
   if (!claim) return pass(selection_.same());
+  if (is_given_unknown_memory(*kernel, parameters, launch.vendor)) return pass(NotRecorded::other_device_memory);
   capture->claim = std::move(*claim);
   capture->recording.kernel = kernel->record;
   capture->recording.instance = describe_instance(*kernel, launch, std::move(parameters));

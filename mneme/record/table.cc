@@ -98,6 +98,19 @@ bool Table::is_memory(DevicePtr address) {
   });
 }
 
+// A program may allocate by the driver, past the table. Not on the CPU device, which has no driver, and not at a HIP runtime,
+// whose functions for that are in its table. An address that is none may leave an error behind, likewise.
+bool Table::is_device_memory(DevicePtr address) {
+  const auto get = MNEME_NEXT(*this, cudaPointerGetAttributes);
+  if (device_kind() != DeviceKind::cuda || !get) return false;
+  const bool pending = MNEME_NEXT(*this, cudaPeekAtLastError)() != cudaSuccess;
+  cudaPointerAttributes attributes{};
+  if (get(&attributes, reinterpret_cast<const void*>(address.address)) == cudaSuccess)
+    return attributes.type == cudaMemoryTypeDevice;
+  if (!pending) (void)MNEME_NEXT(*this, cudaGetLastError)();
+  return false;
+}
+
 Status Table::synchronize(int ordinal) {
   int before = ordinal;
   (void)MNEME_NEXT(*this, cudaGetDevice)(&before);

@@ -32,6 +32,7 @@ class Table final : public Vendor, public CallTable {
   void destroy_event(void* event) override;
   Status synchronize(int ordinal) override;
   Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
+  bool is_device_memory(DevicePtr address) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   bool reaches_pageable_memory() override;
   bool is_memory(DevicePtr address) override;

@@ -47,6 +47,9 @@ class Vendor {
   virtual bool reaches_pageable_memory() { return false; }
   // Whether there is memory at the address that was allocated or registered by the vendor.
   virtual bool is_memory([[maybe_unused]] DevicePtr address) { return false; }
+  // Whether an address lies in memory of a device, whoever has allocated it. False where the vendor does not tell, or where the
+  // recorder sees all that is allocated.
+  virtual bool is_device_memory([[maybe_unused]] DevicePtr address) { return false; }
   // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it
   // was registered.
   virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
