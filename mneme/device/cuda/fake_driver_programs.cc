@@ -256,6 +256,10 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned a, unsigned b, unsigned c, u
                              CUstream stream, void** parameters, void** extra) {
   return cuLaunchKernel(f, a, b, c, d, e, g, s, stream, parameters, extra);
 }
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g,
+                                   unsigned s, CUstream stream, void** parameters) {
+  return cuLaunchKernel(f, a, b, c, d, e, g, s, stream, parameters, nullptr);
+}
 CUresult cuLaunchGrid(CUfunction, int, int) { return CUDA_SUCCESS; }
 
 #undef cuMemAllocPitch
