@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -30,6 +32,14 @@ bool main_thread_has_ended() {
 }
 
 }  // namespace
+
+// The system lists an ended main thread as long as there are others.
+bool is_last_thread() {
+  if (!main_thread_has_ended()) return false;
+  std::error_code failed;
+  const std::filesystem::directory_iterator threads("/proc/self/task", failed);
+  return !failed && std::distance(begin(threads), end(threads)) == 2;
+}
 
 void start_idle_thread(std::function<void()> work) {
   const SignalsBlocked blocked;

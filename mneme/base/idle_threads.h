@@ -19,4 +19,8 @@ inline constexpr std::chrono::milliseconds kIdleThreadsEnd{500};
 // atexit(), and it takes the signals that the program takes.
 void start_idle_thread(std::function<void()> work);
 
+// Whether the main thread has ended and no thread is there but the one that asks. For work that is to be there as long as the
+// program: it then asks now and again, and returns.
+bool is_last_thread();
+
 }  // namespace mneme

@@ -62,6 +62,24 @@ Status AddressSpace::free(DevicePtr address) {
   return unmap_granules(allocation);
 }
 
+void AddressSpace::make_exportable() {
+  std::lock_guard lock(mutex_);
+  make_exportable_impl();
+}
+
+Result<std::vector<ExportedMapping>> AddressSpace::export_allocation(DevicePtr address) {
+  std::lock_guard lock(mutex_);
+  const auto* found = allocations_.find(address);
+  if (!found || found->range.address != address)
+    return error(Code::invalid_argument, "giving memory at {} to another process: no allocation starts there", address);
+  return export_impl(found->range);
+}
+
+Result<std::vector<ExportedMapping>> AddressSpace::export_impl(MemoryRange allocation) {
+  return error(Code::unsupported, "giving {} at {} to another process: the device has no such memory", allocation.size,
+               allocation.address);
+}
+
 std::vector<MemoryRange> AddressSpace::allocations() const {
   std::lock_guard lock(mutex_);
   std::vector<MemoryRange> result;

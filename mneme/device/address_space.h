@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "mneme/base/descriptor.h"
 #include "mneme/base/range_map.h"
 #include "mneme/base/status.h"
 
@@ -34,6 +35,13 @@ inline constexpr Bytes kReservationStep = 32_MiB;
 // globals.
 inline constexpr DevicePtr kHostMemoryBase{0x7c0000000000};
 
+// Physical memory that is mapped at `range`, and a descriptor by which another process maps it too. It is there as long as either
+// process has it mapped or has a descriptor of it.
+struct ExportedMapping {
+  MemoryRange range;
+  Descriptor descriptor;
+};
+
 // A reserved range of addresses, [base, base+size), and the allocations in it, which never overlap. Physical memory is mapped
 // in granules: a granule has memory while at least one allocation touches it. Thread-safe.
 class AddressSpace {
@@ -56,6 +64,13 @@ class AddressSpace {
   Status share_with(int ordinal);
   // Takes that away again.
   Status keep_from(int ordinal);
+  // From now on memory is made so that other processes can have it, as far as the device has such memory.
+  void make_exportable();
+  // The mappings in which the allocation at `address` lies, by address and without gaps, at most kMostExportedMappings: they may
+  // hold parts of its neighbours, too. invalid_argument: no allocation starts there. unsupported: the memory was not made so that
+  // other processes can have it.
+  static constexpr size_t kMostExportedMappings = 5;  // two that are shared with neighbours, and a run that is mapped as three
+  Result<std::vector<ExportedMapping>> export_allocation(DevicePtr address);
   // Frees the allocation that starts at `address`; the device must not be using it. invalid_argument: none starts there.
   Status free(DevicePtr address);
 
@@ -74,6 +89,8 @@ class AddressSpace {
   virtual Status unmap_impl(DevicePtr address, Bytes size) = 0;
   virtual Status share_impl([[maybe_unused]] int ordinal) { return {}; }
   virtual Status keep_from_impl([[maybe_unused]] int ordinal) { return {}; }
+  virtual void make_exportable_impl() {}
+  virtual Result<std::vector<ExportedMapping>> export_impl(MemoryRange allocation);
 
  private:
   Status insert(MemoryRange allocation);

@@ -633,6 +633,47 @@ TEST_F(CudaDeviceTest, AddressSpaceMapsUnderAllocationsOnly) {
   EXPECT_EQ(state->mappings, 0);
 }
 
+TEST_F(CudaDeviceTest, AnAllocationIsExportedAsTheMappingsThatItLiesIn) {
+  open();
+  auto space = device->reserve(kDefaultAddressSpaceBase, Bytes(uint64_t{1} << 30));
+  ASSERT_TRUE(space.ok()) << space.status().to_string();
+  const DevicePtr plain = *(*space)->allocate(Bytes(1000));
+  EXPECT_EQ((*space)->export_allocation(plain).status().code(), Code::unsupported) << "nobody has asked for that yet";
+  ASSERT_TRUE((*space)->free(plain).ok());
+  (*space)->make_exportable();
+  const DevicePtr before = *(*space)->allocate(Bytes(1000)), large = *(*space)->allocate(11_MiB);
+  ASSERT_TRUE((*space)->allocate(Bytes(1000)).ok());
+  const auto mappings = (*space)->export_allocation(large);
+  ASSERT_TRUE(mappings.ok()) << mappings.status().to_string();
+  ASSERT_LE(mappings->size(), AddressSpace::kMostExportedMappings);
+  EXPECT_LE(mappings->front().range.address, large);
+  EXPECT_GE(mappings->back().range.end(), large + 11_MiB);
+  for (size_t i = 1; i < mappings->size(); ++i) EXPECT_EQ((*mappings)[i].range.address, (*mappings)[i - 1].range.end());
+  EXPECT_EQ((*space)->export_allocation(large + Bytes(4)).status().code(), Code::invalid_argument);
+  // What the one next to it holds too.
+  const auto neighbours = (*space)->export_allocation(before);
+  ASSERT_TRUE(neighbours.ok());
+  EXPECT_EQ(neighbours->front().range, mappings->front().range);
+  EXPECT_GT(state->memory_handles, 0);
+  (*space).reset();
+  EXPECT_EQ(state->memory_handles, 0);
+}
+
+TEST_F(CudaDeviceTest, WhereNoMemoryCanBeExportedItIsMadeAsWithoutThat) {
+  open();
+  auto space = device->reserve(kDefaultAddressSpaceBase, Bytes(uint64_t{1} << 30));
+  ASSERT_TRUE(space.ok());
+  (*space)->make_exportable();
+  fail("cuMemCreate", CUDA_ERROR_NOT_SUPPORTED);
+  const auto memory = (*space)->allocate(Bytes(1000));
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  EXPECT_EQ((*space)->export_allocation(*memory).status().code(), Code::unsupported);
+  EXPECT_EQ(state->memory_handles, 0);
+  // Memory that has run out is no reason to stop that.
+  fail("cuMemCreate", CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ((*space)->allocate(16_MiB).status().code(), Code::exhausted);
+}
+
 TEST_F(CudaDeviceTest, MemoryThatRunsOutInTheMiddleLeavesNothingMapped) {
   open();
   auto space = device->reserve(kDefaultAddressSpaceBase, 256_MiB);

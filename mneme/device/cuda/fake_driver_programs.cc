@@ -151,7 +151,15 @@ CUresult cuMemPoolDestroy(CUmemoryPool) { return CUDA_SUCCESS; }
 CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) { return CUDA_SUCCESS; }
 CUresult cuCtxDisablePeerAccess(CUcontext) { return CUDA_SUCCESS; }
 CUresult cuIpcGetMemHandle(CUipcMemHandle*, CUdeviceptr address) {
-  return mneme::cuda::fake_is_mapped(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  return address == 0 || mneme::cuda::fake_is_mapped(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+// Of handles that this driver has made none is opened: they hold nothing.
+#undef cuIpcOpenMemHandle
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr*, CUipcMemHandle, unsigned) {
+  return mneme::cuda::fake_context().first ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult cuIpcCloseMemHandle(CUdeviceptr) {
+  return mneme::cuda::fake_context().first ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CONTEXT;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
   CUcontext before = nullptr;

@@ -110,7 +110,7 @@ Status GpuAddressSpace::share_impl(int ordinal) {
   if (ordinal == context_.device() || readers_.contains(ordinal)) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  for (auto [address, size] : pieces_) MNEME_TRY(set_access(address, size, ordinal));
+  for (const auto& [address, piece] : pieces_) MNEME_TRY(set_access(address, piece.size, ordinal));
   readers_.insert(ordinal);
   return {};
 }
@@ -119,7 +119,7 @@ Status GpuAddressSpace::keep_from_impl(int ordinal) {
   if (!readers_.contains(ordinal)) return {};
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  for (auto [address, size] : pieces_) MNEME_TRY(set_access(address, size, ordinal, MemoryAccess::none));
+  for (const auto& [address, piece] : pieces_) MNEME_TRY(set_access(address, piece.size, ordinal, MemoryAccess::none));
   readers_.erase(ordinal);
   return {};
 }
@@ -127,20 +127,31 @@ Status GpuAddressSpace::keep_from_impl(int ordinal) {
 Status GpuAddressSpace::map_piece(uint64_t address, uint64_t size) {
   const Api& api = context_.api();
   MemoryHandle handle{};
-  MNEME_TRY(context_.check_call(api.create_memory(&handle, size, context_.device(), Sharing::none),
-                                context_.words().create_memory, "({})", Bytes(size)));
+  const auto create = [&] {
+    return context_.check_call(api.create_memory(&handle, size, context_.device(), sharing_), context_.words().create_memory,
+                               "({})", Bytes(size));
+  };
+  Status created = create();
+  // Not every system lets processes share memory.
+  if (sharing_ != Sharing::none && !created.ok() && created.code() != Code::exhausted) {
+    sharing_ = Sharing::none;
+    created = create();
+  }
+  MNEME_TRY(std::move(created));
   Status mapped =
       context_.check_call(api.map(address, size, handle), context_.words().map, "({} at {:#x})", Bytes(size), address);
-  api.release(handle);  // the mapping keeps the memory
+  const bool is_kept = mapped.ok() && sharing_ == Sharing::descriptor;
+  if (!is_kept) api.release(handle);  // the mapping keeps the memory
   MNEME_TRY(std::move(mapped));
-  pieces_[address] = size;
+  pieces_[address] = {size, is_kept ? std::optional(handle) : std::nullopt};
   return {};
 }
 
 Status GpuAddressSpace::unmap_piece(uint64_t address) {
-  uint64_t size = pieces_.at(address);
+  const auto [size, handle] = pieces_.at(address);
   MNEME_TRY(
       context_.check_call(context_.api().unmap(address, size), context_.words().unmap, "({} at {:#x})", Bytes(size), address));
+  if (handle) context_.api().release(*handle);
   pieces_.erase(address);
   return {};
 }
@@ -151,14 +162,33 @@ Status GpuAddressSpace::unmap_impl(DevicePtr address, Bytes size) {
   uint64_t at = address.address, end = at + size.count;
   while (at < end) {
     auto piece = pieces_.find(at);
-    if (piece == pieces_.end() || piece->second > end - at) {
+    if (piece == pieces_.end() || piece->second.size > end - at) {
       return error(Code::internal, "unmapping {} at {}: no mapping of its own at {:#x}", size, address, at);
     }
-    uint64_t next = at + piece->second;
+    uint64_t next = at + piece->second.size;
     MNEME_TRY(unmap_piece(at));
     at = next;
   }
   return {};
+}
+
+Result<std::vector<ExportedMapping>> GpuAddressSpace::export_impl(MemoryRange allocation) {
+  const std::string what = fmt::format("giving {} at {} to another process", allocation.size, allocation.address);
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  std::vector<ExportedMapping> exported;
+  for (auto piece = std::prev(pieces_.upper_bound(allocation.address.address));
+       piece != pieces_.end() && piece->first < allocation.end().address; ++piece) {
+    const auto& [address, mapping] = *piece;
+    if (!mapping.handle) return error(Code::unsupported, "{}: it was not made for that", what);
+    int number = -1;
+    MNEME_TRY(context_
+                  .check_call(context_.api().export_memory(&number, *mapping.handle), context_.words().export_memory,
+                              "(), {} at {:#x}", Bytes(mapping.size), address)
+                  .with_context(what));
+    exported.push_back({{DevicePtr(address), Bytes(mapping.size)}, Descriptor(number)});
+  }
+  return exported;
 }
 
 }  // namespace mneme::gpu

@@ -26,6 +26,8 @@ class GpuAddressSpace final : public AddressSpace {
   Status unmap_impl(DevicePtr address, Bytes size) override;
   Status share_impl(int ordinal) override;
   Status keep_from_impl(int ordinal) override;
+  void make_exportable_impl() override { sharing_ = Sharing::descriptor; }
+  Result<std::vector<ExportedMapping>> export_impl(MemoryRange allocation) override;
   Status set_access(uint64_t address, uint64_t size, int ordinal, MemoryAccess access = MemoryAccess::read_write);
   Status map_piece(uint64_t address, uint64_t size);
   Status unmap_piece(uint64_t address);
@@ -33,8 +35,14 @@ class GpuAddressSpace final : public AddressSpace {
   const Context& context_;
   Bytes granule_;
   Bytes reserved_;  // what the driver reserved, at least size()
-  // Address → size of each mapping. The driver unmaps whole mappings only.
-  std::map<uint64_t, uint64_t> pieces_;
+  // What new memory is made for: as it was asked for, until the driver refuses that.
+  Sharing sharing_ = Sharing::none;
+  // Of each mapping by its address. The driver unmaps whole mappings only.
+  struct Piece {
+    uint64_t size = 0;
+    std::optional<MemoryHandle> handle;  // kept to export the memory, if that can be
+  };
+  std::map<uint64_t, Piece> pieces_;
   std::set<int> readers_;  // other devices that reach the range
 };
 
