@@ -78,7 +78,8 @@ class RecordCommand : public Command {
                  "lead to from its arguments and variables");
     app.add_option("--memory-from", memory_from_,
                    "who places the device memory that the program allocates: recorder, in a range of its own; or driver, for "
-                   "programs that share memory with other processes (cuIpcGetMemHandle), which is recorded where it lies")
+                   "programs that share memory (cuIpcGetMemHandle) with processes that this command has not started; it is "
+                   "recorded where it lies")
         ->transform(CLI::IsMember({"recorder", "driver"}))
         ->capture_default_str();
     app.add_option("--max-launch-bytes", max_launch_bytes_, "record no launch with more memory: bytes, or a size like 2G")

@@ -106,6 +106,11 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
     lines.push_back(fmt::format("not recorded: {}: {}{}", plural(launches, "launch"), describe(static_cast<NotRecorded>(i)),
                                 kernel.empty() ? "" : fmt::format(" [first: {}]", kernel)));
   }
+  if (const uint64_t shared = report.shared; shared != 0)
+    lines.push_back(fmt::format(
+        "shared: {} of device memory that the recorder has placed: only processes of the same mneme record open them; for "
+        "others record with --memory-from driver",
+        plural(shared, "handle")));
   if (std::string failure = report.failure.get(); !failure.empty())
     lines.push_back(fmt::format("recording ended early: {}", shown(failure, 0)));
   return lines;
@@ -127,6 +132,7 @@ json to_json(const RecordingReport& report, const RecordingOptions& options) {
           {"processes", report.recorders.load()},
           {"launches", report.launches.load()},
           {"allocations", report.allocations.load()},
+          {"shared_handles", report.shared.load()},
           {"loads", report.loads.load()},
           {"recorded", report.instances.load()},
           {"recorded_before", report.duplicates.load()},

@@ -51,6 +51,7 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   report_->recorders = 1;
   report_->launches = 100;
   report_->allocations = 7;
+  report_->shared = 5;
   report_->loads = 3;
   report_->instances = 1;
   report_->duplicates = 2;
@@ -69,15 +70,18 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   report_->ending = 4'000'000'000;
   report_->committing = 5'000'000'000;
   report_->failure.set("disk full");
-  EXPECT_EQ(text(),
-            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches were the same as recorded ones\n"
-            "changed: 2.93 KiB of pages; contents of 2.00 KiB were new to the database\n"
-            "not recorded: 1 launch: the kernel has as many recorded launches as --max allows [first: axpy(int)]\n"
-            "not recorded: 1 launch: launched into a graph: what graphs launch is recorded at the driver of a GPU (--front "
-            "driver) [first: dot(int)]\n"
-            "recording ended early: disk full");
+  EXPECT_EQ(
+      text(),
+      "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches were the same as recorded ones\n"
+      "changed: 2.93 KiB of pages; contents of 2.00 KiB were new to the database\n"
+      "not recorded: 1 launch: the kernel has as many recorded launches as --max allows [first: axpy(int)]\n"
+      "not recorded: 1 launch: launched into a graph: what graphs launch is recorded at the driver of a GPU (--front "
+      "driver) [first: dot(int)]\n"
+      "shared: 5 handles of device memory that the recorder has placed: only processes of the same mneme record open them; for "
+      "others record with --memory-from driver\n"
+      "recording ended early: disk full");
   const char* const told = R"json({
-    "database": "/data/db", "processes": 1, "launches": 100, "allocations": 7, "loads": 3, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
+    "database": "/data/db", "processes": 1, "launches": 100, "allocations": 7, "shared_handles": 5, "loads": 3, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
     "kernels": 1, "memory_bytes": 0, "database_bytes": 0, "copied_bytes": 3000, "new_page_bytes": 2048, "copying_s": 0.5, "hashing_s": 0.25,
     "waiting_s": 2.0, "opening_s": 0.125, "capturing_s": 3.0, "pinning_s": 0.0625, "digesting_s": 1.0, "ending_s": 4.0, "committing_s": 5.0,
     "ended_early": "disk full", "not_recorded": [

@@ -108,7 +108,12 @@ extern "C" __attribute__((visibility("default"))) int mneme_attach(mneme_call_ta
 }
 
 extern "C" __attribute__((visibility("default"))) int mneme_attach_driver(mneme_driver_table* table) {
-  if (!mneme::begin_recording(mneme::Front::driver)) return 1;
+  if (!mneme::begin_recording(mneme::Front::driver)) {
+    // It runs as without Mneme. That takes the memory, too, which processes give it that are recorded.
+    if (const mneme::Status status = mneme::driver::attach_opening(*table); !status.ok())
+      mneme::log::debug("memory of recorded processes cannot be opened here: {}", status.message());
+    return 1;
+  }
   mneme::Status status = mneme::driver::attach_driver(*table);
   if (status.ok()) mneme::log::debug("recording through the CUDA driver");
   if (!status.ok()) mneme::log::warning("the program is not recorded: {}", status.message());

@@ -132,6 +132,7 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, 
   auto space = opened->device->reserve(address_space_base(ordinal, environment_.first_space), options_.address_space);
   if (!space.ok()) return space.status().with_context("reserving the address range of the recording (a smaller one: -vass)");
   opened->space = std::move(*space);
+  if (vendor.shares_memory()) opened->space->make_exportable();
   MNEME_ASSIGN(opened->stream, opened->device->create_stream());
   opened->states = std::make_unique<StateCapture>(*opened->device, staging_.ring_piece, writers_);
   std::set<int> readers;
@@ -354,6 +355,13 @@ void Recorder::finish_stream_frees(Vendor& vendor, Patience patience) {
 std::optional<MemoryRange> Recorder::find_allocation(DevicePtr address) const {
   auto opened = opened_on(owner_of(address.address));
   return opened ? opened->space->find(address) : std::nullopt;
+}
+
+Result<std::vector<ExportedMapping>> Recorder::export_allocation(DevicePtr address) const {
+  auto opened = opened_on(owner_of(address.address));
+  if (!opened)
+    return error(Code::invalid_argument, "giving memory at {} to another process: the recorder has none there", address);
+  return opened->space->export_allocation(address);
 }
 
 void Recorder::remember_foreign(uint64_t address, uint64_t size, NotRecorded reason) {

@@ -112,6 +112,8 @@ class Recorder {
   void keep_apart(int device);
   // The allocation of the recorder that holds an address.
   std::optional<MemoryRange> find_allocation(DevicePtr address) const;
+  // What AddressSpace::export_allocation() gives for an allocation of the recorder.
+  Result<std::vector<ExportedMapping>> export_allocation(DevicePtr address) const;
 
   // Remembers memory that the recorder does not capture, or an object that stands for some. A launch that is given a pointer into
   // it is not recorded, for `reason`.

@@ -40,6 +40,8 @@ class Vendor {
   virtual bool has_happened(void*) { return true; }
   // Where the kernel's image has the device global of that name. `name` is the one in the image, not the one in the IR.
   virtual Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
+  // Whether the program's processes may share memory that is allocated on the device.
+  virtual bool shares_memory() const { return false; }
   // Whether an address lies in managed memory that the host may reach while kernels run.
   virtual bool is_managed([[maybe_unused]] DevicePtr address) const { return false; }
   // Whether kernels of the current device reach pageable memory of the host: what the program has of malloc, on the stack or by

@@ -115,6 +115,7 @@ struct RecordingReport {
   std::atomic<uint64_t> recorders;       // processes into which a recorder was loaded
   std::atomic<uint64_t> launches;        // all launches that were seen
   std::atomic<uint64_t> allocations;     // of device memory and managed memory that the program has made
+  std::atomic<uint64_t> shared;          // handles that the recorder has made of memory for other processes (cuIpcGetMemHandle)
   std::atomic<uint64_t> loads;           // images of device code that it has loaded
   std::atomic<uint64_t> untimed;         // those of them that `mneme profile` counts and does not time, made by graphs
   std::atomic<uint64_t> instances;       // instances that were published

@@ -456,16 +456,36 @@ void DriverFront::forget_library(const void* handle) {
   libraries_.erase(handle);
 }
 
-Status attach_driver(mneme_driver_table& table) {
+namespace {
+
+Status check_version(const mneme_driver_table& table) {
   if (table.version != MNEME_DRIVER_TABLE_VERSION || table.call_count != MNEME_DRIVER_CALL_COUNT)
     return error(Code::incompatible,
                  "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
                  table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, static_cast<int>(MNEME_DRIVER_CALL_COUNT));
+  return {};
+}
+
+void replace(mneme_driver_table& table, const std::vector<DriverHook>& hooks) {
+  for (const DriverHook& one : hooks)
+    if (table.real[one.slot]) table.slots[one.slot] = one.handler;
+}
+
+}  // namespace
+
+Status attach_opening(mneme_driver_table& table) {
+  MNEME_TRY(check_version(table));
+  MNEME_TRY(front().attach(table));
+  replace(table, opening_hooks());
+  return {};
+}
+
+Status attach_driver(mneme_driver_table& table) {
+  MNEME_TRY(check_version(table));
   MNEME_TRY(front().attach(table));
   for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
-                            host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
-    for (const DriverHook& one : hooks)
-      if (table.real[one.slot]) table.slots[one.slot] = one.handler;
+                            sharing_hooks(), opening_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
+    replace(table, hooks);
   give_early_annotations();
   return {};
 }

@@ -46,6 +46,7 @@ class DriverFront final : public Vendor {
   void destroy_event(void* event) override;
   Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
   const Registry* host_variables() const override;
+  bool shares_memory() const override { return true; }
   Status read_variable(Stream& stream, MutableByteSpan to, DevicePtr from) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   Result<std::vector<Parameter>> parameters_of(const void* function) override;
@@ -173,6 +174,8 @@ std::vector<DriverHook> context_hooks();        // hooks_contexts.cc: contexts, 
 std::vector<DriverHook> memory_hooks();         // hooks_memory.cc: device memory
 std::vector<DriverHook> texture_hooks();        // hooks_textures.cc: textures, surfaces and arrays
 std::vector<DriverHook> mapped_memory_hooks();  // hooks_mapped_memory.cc: memory that the program maps itself
+std::vector<DriverHook> sharing_hooks();        // hooks_ipc.cc: memory that is given to other processes
+std::vector<DriverHook> opening_hooks();        // hooks_ipc.cc: memory of other processes
 std::vector<DriverHook> host_memory_hooks();    // hooks_host_memory.cc: host memory that kernels reach
 std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, and capturing of streams
 std::vector<DriverHook> graph_hooks();          // hooks_graphs.cc: graphs that are run
@@ -186,6 +189,9 @@ void forget_graphs(int device);
 void take_annotations(mneme_call_table& table);
 // Gives the recorder what was annotated before it was made.
 void give_early_annotations();
+
+// Has a process that is not recorded open memory of those that are.
+Status attach_opening(mneme_driver_table& table);
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
 Status attach_driver(mneme_driver_table& table);

@@ -630,13 +630,6 @@ TEST_F(DriverFrontTest, MemoryOfAnotherDeviceIsNotReachedAnyMoreWhenTheProgramTa
   ::unsetenv("MNEME_FAKE_DEVICES");
 }
 
-TEST_F(DriverFrontTest, MemoryThatIsSharedWithAnotherProcessIsWarnedOfOnce) {
-  EXPECT_EQ(recorded("dlsym " + kCubin + " ipc ipc launch"),
-            "mneme: warning: the program shares device memory with another process (cuIpcGetMemHandle), which the driver refuses "
-            "for memory that the recorder has placed: record it with --memory-from driver\n" +
-                kSum);
-}
-
 // Memory that the driver places is recorded where it lies, and is the program's own in every way.
 TEST_F(DriverFrontTest, MemoryThatTheDriverPlacesIsRecordedAndCanBeShared) {
   options_.memory_from = MemoryFrom::driver;

@@ -2,6 +2,8 @@
 #include <span>
 
 #include "mneme/record/driver/driver_front.h"
+#include "mneme/record/driver/exported_memory.h"
+#include "mneme/record/driver/opened_memory.h"
 #include "mneme/record/free_outside.h"
 
 namespace mneme::driver {
@@ -19,7 +21,10 @@ CUresult on_create_context(CUcontext* context, A... arguments) {
 void free_with_context(const DriverFront::Belongings& gone) {
   for (const DriverFront::Access& access : gone.peers) recorder()->keep_from(access.owner, access.reader);
   for (CUdeviceptr memory : gone.memory) {
-    if (recorder()->owns(memory)) {
+    exported_memory().forget(memory);
+    if (opened_memory().close_all(memory)) {
+      recorder()->forget_foreign(memory);
+    } else if (recorder()->owns(memory)) {
       [[maybe_unused]] Status freed = recorder()->free(front(), DevicePtr(memory));
     } else {
       free_outside(DevicePtr(memory), [] { return CUDA_SUCCESS; });

@@ -1,10 +1,10 @@
 // Allocation kinds of the driver. With a handler that takes its memory from the recorder an allocation is captured; with one that
 // calls remember_foreign() it is known, and a launch that is given a pointer into it is not recorded. Memory that the program
-// maps itself is in hooks_mapped_memory.cc, host memory that kernels reach in hooks_host_memory.cc.
-#include <mutex>
-
-#include "mneme/base/log.h"
+// maps itself is in hooks_mapped_memory.cc, host memory that kernels reach in hooks_host_memory.cc, memory that processes share
+// in hooks_ipc.cc.
 #include "mneme/record/driver/driver_front.h"
+#include "mneme/record/driver/exported_memory.h"
+#include "mneme/record/driver/opened_memory.h"
 #include "mneme/record/free_outside.h"
 
 namespace mneme::driver {
@@ -90,12 +90,17 @@ CUresult result_of(const Status& status) {
 }
 
 CUresult on_free(CUdeviceptr pointer) {
+  // The driver refuses memory of another process.
+  if (opened_memory().find(pointer)) return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer);
+  exported_memory().forget(pointer);
   front().forget_memory(pointer);
   if (pointer != 0 && recorder()->owns(pointer)) return result_of(recorder()->free(front(), DevicePtr(pointer)));
   return free_outside(DevicePtr(pointer), [&] { return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer); });
 }
 template <mneme_driver_call kSlot, bool kPerThread>
 CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
+  if (opened_memory().find(pointer)) return next<kSlot, decltype(&::cuMemFreeAsync)>(pointer, stream);
+  exported_memory().forget(pointer);
   front().forget_memory(pointer);
   if (pointer != 0 && recorder()->owns(pointer)) {
     void* const in = kPerThread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
@@ -142,31 +147,10 @@ CUresult on_alloc_managed(CUdeviceptr* out, size_t size, unsigned flags) {
   front().add_memory(*out);
   return code;
 }
-template <mneme_driver_call kSlot>
-CUresult on_ipc_open(CUdeviceptr* out, CUipcMemHandle handle, unsigned flags) {
-  return remember(next<kSlot, CUresult (*)(CUdeviceptr*, CUipcMemHandle, unsigned)>(out, handle, flags), out, kUnknownSize,
-                  NotRecorded::external_memory);
-}
-// The driver gives no handle for mapped memory, which the recorder's is.
-CUresult on_ipc_get(CUipcMemHandle* handle, CUdeviceptr pointer) {
-  if (recorder()->owns(pointer)) {
-    static std::once_flag once;
-    std::call_once(once, [] {
-      log::warning(
-          "the program shares device memory with another process (cuIpcGetMemHandle), which the driver refuses for memory that "
-          "the recorder has placed: record it with --memory-from driver");
-    });
-  }
-  return MNEME_DRIVER(cuIpcGetMemHandle, cuIpcGetMemHandle)(handle, pointer);
-}
 // Memory that was freed in streams is given back sooner, which the program asks for.
 CUresult on_pool_trim(CUmemoryPool pool, size_t keep) {
   recorder()->finish_frees(front());
   return MNEME_DRIVER(cuMemPoolTrimTo, cuMemPoolTrimTo)(pool, keep);
-}
-CUresult on_ipc_close(CUdeviceptr pointer) {
-  recorder()->forget_foreign(pointer);
-  return MNEME_DRIVER(cuIpcCloseMemHandle, cuIpcCloseMemHandle)(pointer);
 }
 CUresult on_external_buffer(CUdeviceptr* out, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* description) {
   const CUresult code = MNEME_DRIVER(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer)(out, memory, description);
@@ -183,8 +167,11 @@ CUresult on_pool_import(CUdeviceptr* out, CUmemoryPool pool, CUmemPoolPtrExportD
 }
 
 // The driver knows what is mapped, in whole granules, and not which allocations lie there.
+std::optional<MemoryRange> find_allocation(CUdeviceptr pointer) {
+  return recorder()->owns(pointer) ? recorder()->find_allocation(DevicePtr(pointer)) : opened_memory().find(pointer);
+}
 CUresult on_address_range(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
-  const auto allocation = recorder()->owns(pointer) ? recorder()->find_allocation(DevicePtr(pointer)) : std::nullopt;
+  const auto allocation = find_allocation(pointer);
   if (!allocation) return MNEME_DRIVER(cuMemGetAddressRange_v2, cuMemGetAddressRange_v2)(base, size, pointer);
   if (base) *base = allocation->address.address;
   if (size) *size = allocation->size.count;
@@ -199,14 +186,14 @@ void correct_attribute(void* value, CUpointer_attribute attribute, const MemoryR
 }
 CUresult on_pointer_attribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
   const CUresult code = MNEME_DRIVER(cuPointerGetAttribute, cuPointerGetAttribute)(value, attribute, pointer);
-  if (code != CUDA_SUCCESS || !recorder()->owns(pointer)) return code;
-  if (const auto allocation = recorder()->find_allocation(DevicePtr(pointer))) correct_attribute(value, attribute, *allocation);
+  if (code != CUDA_SUCCESS) return code;
+  if (const auto allocation = find_allocation(pointer)) correct_attribute(value, attribute, *allocation);
   return code;
 }
 CUresult on_pointer_attributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr pointer) {
   const CUresult code = MNEME_DRIVER(cuPointerGetAttributes, cuPointerGetAttributes)(count, attributes, values, pointer);
-  if (code != CUDA_SUCCESS || !recorder()->owns(pointer)) return code;
-  const auto allocation = recorder()->find_allocation(DevicePtr(pointer));
+  if (code != CUDA_SUCCESS) return code;
+  const auto allocation = find_allocation(pointer);
   for (unsigned i = 0; allocation && i < count; ++i) correct_attribute(values[i], attributes[i], *allocation);
   return code;
 }
@@ -230,14 +217,10 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuPointerGetAttribute, on_pointer_attribute),
       MNEME_HOOK(cuPointerGetAttributes, on_pointer_attributes),
       MNEME_HOOK(cuMemPoolTrimTo, on_pool_trim),
-      MNEME_HOOK(cuIpcGetMemHandle, on_ipc_get),
       MNEME_ALLOCATION(cuMemAllocManaged, on_alloc_managed),
       MNEME_ALLOCATION(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
       MNEME_ALLOCATION(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
       // known, not captured
-      MNEME_HOOK(cuIpcOpenMemHandle, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle>),
-      MNEME_HOOK(cuIpcOpenMemHandle_v2, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle_v2>),
-      MNEME_HOOK(cuIpcCloseMemHandle, on_ipc_close),
       MNEME_HOOK(cuExternalMemoryGetMappedBuffer, on_external_buffer),
       MNEME_HOOK(cuGraphicsResourceGetMappedPointer_v2, on_graphics_pointer),
       MNEME_HOOK(cuMemPoolImportPointer, on_pool_import),

@@ -1,0 +1,233 @@
+#include "mneme/record/driver/memory_request.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+namespace mneme::driver {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'M', 'N', 'E', 'M', 'E', 'I', 'P', 'C'};
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMost = AddressSpace::kMostExportedMappings;
+constexpr timeval kPatienceWithClients{1, 0}, kPatienceWithServers{10, 0};
+
+struct Packet {
+  std::array<char, 8> magic = kMagic;
+  uint32_t version = kVersion;
+  uint32_t zero = 0;
+  bool is_of_this_version() const { return magic == kMagic && version == kVersion && zero == 0; }
+};
+struct Handle : Packet {
+  RandomKey process{}, memory{};
+  std::array<uint8_t, 16> zeros{};
+};
+static_assert(sizeof(Handle) == sizeof(CUipcMemHandle));
+struct Request : Packet {
+  RandomKey memory{};
+};
+struct Reply : Packet {
+  uint64_t offset = 0, size = 0, mappings = 0;
+  std::array<uint64_t, kMost> mapping_sizes{};
+};
+
+struct Address {
+  sockaddr_un bytes{};
+  socklen_t size = 0;
+};
+// A name that begins with a zero is of no file.
+Address address_of(const RandomKey& process) {
+  Address address;
+  address.bytes.sun_family = AF_UNIX;
+  std::string name = "mneme-memory-";
+  for (const uint8_t byte : process) name += fmt::format("{:02x}", byte);
+  name.copy(address.bytes.sun_path + 1, name.size());
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+bool is_same_user(const Descriptor& connection) {
+  ucred other{};
+  socklen_t size = sizeof other;
+  return ::getsockopt(connection.number(), SOL_SOCKET, SO_PEERCRED, &other, &size) == 0 && other.uid == ::geteuid();
+}
+
+void set_patience(const Descriptor& connection, const timeval& patience) {
+  for (const int which : {SO_RCVTIMEO, SO_SNDTIMEO})
+    ::setsockopt(connection.number(), SOL_SOCKET, which, &patience, sizeof patience);
+}
+
+template <typename Call>
+ssize_t again(Call call) {
+  ssize_t count;
+  do count = call();
+  while (count < 0 && errno == EINTR);
+  return count;
+}
+
+struct Control {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMost * sizeof(int))> bytes{};
+};
+
+// One packet with room for its descriptors.
+struct Message {
+  iovec piece{};
+  Control control;
+  msghdr header{};
+  template <typename T>
+  explicit Message(T& packet) : piece{&packet, sizeof packet} {
+    header.msg_iov = &piece;
+    header.msg_iovlen = 1;
+    header.msg_control = control.bytes.data();
+    header.msg_controllen = control.bytes.size();
+  }
+  Message(const Message&) = delete;
+};
+
+void send_reply(const Descriptor& connection, const NamedMemory& memory) {
+  Reply reply;
+  reply.offset = memory.allocation.address.address - memory.mappings.front().range.address.address;
+  reply.size = memory.allocation.size.count;
+  reply.mappings = memory.mappings.size();
+  std::vector<int> numbers;
+  for (const ExportedMapping& mapping : memory.mappings) {
+    reply.mapping_sizes[numbers.size()] = mapping.range.size.count;
+    numbers.push_back(mapping.descriptor.number());
+  }
+  Message message(reply);
+  message.header.msg_controllen = CMSG_SPACE(numbers.size() * sizeof(int));
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(numbers.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(rights), numbers.data(), numbers.size() * sizeof(int));
+  // Who does not get it finds the connection at its end.
+  again([&] { return ::sendmsg(connection.number(), &message.header, MSG_NOSIGNAL | MSG_DONTWAIT); });
+}
+
+// All that came with a message, so that what is not taken is closed.
+std::vector<Descriptor> descriptors_in(msghdr& header) {
+  std::vector<Descriptor> found;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(part) + at, sizeof number);
+      found.emplace_back(number);
+    }
+  }
+  return found;
+}
+
+// Nothing: this is no reply.
+std::optional<ReceivedMemory> read(const Reply& reply, std::vector<Descriptor> descriptors) {
+  if (!reply.is_of_this_version() || reply.mappings == 0 || reply.mappings > kMost || descriptors.size() != reply.mappings)
+    return std::nullopt;
+  ReceivedMemory memory{Bytes(reply.offset), Bytes(reply.size), {}};
+  for (size_t i = 0; i < descriptors.size(); ++i) {
+    const uint64_t size = reply.mapping_sizes[i];
+    if (size == 0 || size > kAddressSpaceStride.count) return std::nullopt;
+    memory.mappings.push_back({Bytes(size), std::move(descriptors[i])});
+  }
+  const uint64_t mapped = memory.mapped().count;
+  if (reply.size == 0 || reply.offset >= mapped || reply.size > mapped - reply.offset) return std::nullopt;
+  return memory;
+}
+
+Status failed(std::string_view what) {
+  return error(Code::unavailable, "asking another process for its device memory: {}: {}", what, std::strerror(errno));
+}
+
+}  // namespace
+
+Result<RandomKey> make_key() {
+  RandomKey key{};
+  if (again([&] { return ::getrandom(key.data(), key.size(), 0); }) != static_cast<ssize_t>(key.size()))
+    return error(Code::unavailable, "naming memory for other processes: getrandom: {}", std::strerror(errno));
+  return key;
+}
+
+CUipcMemHandle to_handle(const MemoryName& name) {
+  Handle handle;
+  handle.process = name.process;
+  handle.memory = name.memory;
+  return std::bit_cast<CUipcMemHandle>(handle);
+}
+
+std::optional<MemoryName> name_in(const CUipcMemHandle& bytes) {
+  const auto handle = std::bit_cast<Handle>(bytes);
+  if (!handle.is_of_this_version() || handle.zeros != decltype(handle.zeros){}) return std::nullopt;
+  return MemoryName{handle.process, handle.memory};
+}
+
+Bytes ReceivedMemory::mapped() const {
+  Bytes sum;
+  for (const Mapping& mapping : mappings) sum += mapping.size;
+  return sum;
+}
+
+Result<Descriptor> listen_for_requests(const RandomKey& process) {
+  const Address address = address_of(process);
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open() || ::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address.bytes), address.size) != 0 ||
+      ::listen(socket.number(), SOMAXCONN) != 0)
+    return error(Code::unavailable, "listening for processes that ask for device memory: {}", std::strerror(errno));
+  return socket;
+}
+
+bool is_socket_of(int descriptor, const RandomKey& process) {
+  const Address own = address_of(process);
+  Address found;
+  found.size = sizeof found.bytes;
+  return ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&found.bytes), &found.size) == 0 && found.size == own.size &&
+         std::memcmp(&found.bytes, &own.bytes, own.size) == 0;
+}
+
+void answer_request(const Descriptor& connection, std::mutex& mutex,
+                    const std::function<const NamedMemory*(const RandomKey& memory)>& find) {
+  if (!is_same_user(connection)) return;
+  set_patience(connection, kPatienceWithClients);
+  Request request;
+  const ssize_t size = again([&] { return ::recv(connection.number(), &request, sizeof request, MSG_TRUNC); });
+  if (size != sizeof request || !request.is_of_this_version()) return;
+  std::lock_guard lock(mutex);
+  if (const NamedMemory* memory = find(request.memory)) send_reply(connection, *memory);
+}
+
+Result<ReceivedMemory> request_memory(const MemoryName& name) {
+  const Address address = address_of(name.process);
+  const Descriptor connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!connection.open()) return failed("socket");
+  set_patience(connection, kPatienceWithServers);
+  const auto* const to = reinterpret_cast<const sockaddr*>(&address.bytes);
+  if (again([&] { return ::connect(connection.number(), to, address.size); }) != 0) {
+    if (errno != ECONNREFUSED) return failed("connect");
+    return error(Code::not_found, "asking another process for its device memory: that process has gone");
+  }
+  if (!is_same_user(connection))
+    return error(Code::unavailable, "asking another process for its device memory: it is of another user");
+  Request request;
+  request.memory = name.memory;
+  if (again([&] { return ::send(connection.number(), &request, sizeof request, MSG_NOSIGNAL); }) != sizeof request)
+    return failed("send");
+  Reply reply;
+  Message message(reply);
+  const ssize_t size = again([&] { return ::recvmsg(connection.number(), &message.header, MSG_CMSG_CLOEXEC); });
+  if (size < 0) return failed("recvmsg");
+  std::vector<Descriptor> descriptors = descriptors_in(message.header);
+  if (size == 0) return error(Code::not_found, "asking another process for its device memory: it has none of that name");
+  const bool is_whole = size == sizeof reply && (message.header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  auto memory = is_whole ? read(reply, std::move(descriptors)) : std::nullopt;
+  if (!memory) return error(Code::incompatible, "asking another process for its device memory: what it sent is no reply");
+  return std::move(*memory);
+}
+
+}  // namespace mneme::driver
