@@ -536,7 +536,7 @@ TEST_F(DriverFrontTest, AKernelOfALibraryIsTheSameInEachContext) {
 TEST_F(DriverFrontTest, EveryFunctionOfTheTableIsHooked) {
   std::set<int> hooked;
   for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
-                            host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
+                            sharing_hooks(), opening_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
     for (const DriverHook& one : hooks) EXPECT_TRUE(hooked.insert(one.slot).second) << one.slot;
   // Deployed code stands before these alone (GraphsAtTheDriver.EveryFunctionOfNodesIsHooked).
 #define MNEME_ADD(name) EXPECT_TRUE(hooked.insert(MNEME_DRIVER_CALL_##name).second) << #name;
