@@ -516,8 +516,8 @@ TEST_F(Ends, HandlesOfModulesAreNotTheRuntimes) {
   EXPECT_EQ(CALL_HIP(hipModuleGetTexRef)(nullptr, nullptr, ""), hipErrorNotSupported);
   EXPECT_EQ(CALL_HIP(hipModuleGetTexRef)(nullptr, nullptr, ""), hipErrorNotSupported);
   EXPECT_EQ(GetCapturedStderr(),
-            "mneme: warning: hipModuleGetTexRef is not available while Mneme stands before the HIP runtime: it returns "
-            "hipErrorNotSupported\n");
+            "mneme: warning: hipModuleGetTexRef is not available while Mneme stands before the HIP runtime, whose modules and "
+            "functions have other handles than those that the program was given: it returns hipErrorNotSupported\n");
 }
 
 // What the recorder calls, or calls on, that no HIP program leads to: extended launches, libraries, graphics' arrays, batches.

@@ -1,16 +1,21 @@
 // What the slots hold of functions that CUDA's table has no counterpart of.
 #include <algorithm>
 #include <atomic>
+#include <string>
 
 #include "mneme/base/log.h"
+#include "mneme/hip/newer_functions.h"
 #include "mneme/hip/rows.h"
 
 namespace mneme::hip {
 namespace {
 
 // What the functions below do: each says it at its first call.
-hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call, const char* where);
+hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call, const std::string& where);
 cudaError_t no_counterpart(std::atomic_flag& said, mneme_call call);
+
+// Modules and their kernels are registered as the program's own code is, so that the runtime does not know them by its handles.
+std::string where_refused(mneme_hip_call call);
 
 // One function a slot, so that each can say its name.
 template <mneme_hip_call kCall>
@@ -22,7 +27,7 @@ struct Missing {
   // Beside an interposer.
   static hipError_t refuse() {
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
-    return not_supported(said, kCall, "while Mneme stands before the HIP runtime");
+    return not_supported(said, kCall, where_refused(kCall));
   }
 };
 
@@ -63,20 +68,18 @@ constexpr FunctionWithoutEnd kWithoutEnd[] = {
 const char* name_in(const auto& functions, auto slot) {
   return std::ranges::find(functions, slot, [](const auto& function) { return function.slot; })->name;
 }
-hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call, const char* where) {
+hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call, const std::string& where) {
   if (!said.test_and_set())
     log::warning("{} is not available {}: it returns hipErrorNotSupported", name_in(kMissing, call), where);
   return finish(hipErrorNotSupported);
+}
+std::string where_refused(mneme_hip_call call) {
+  return "while Mneme stands before the HIP runtime, " + std::string(reason_for_refusal(name_in(kMissing, call)));
 }
 cudaError_t no_counterpart(std::atomic_flag& said, mneme_call call) {
   if (!said.test_and_set())
     log::warning("{} has no counterpart in the HIP runtime: it returns cudaErrorNotSupported", name_in(kWithoutEnd, call));
   return cudaErrorNotSupported;
-}
-
-// Modules and their kernels are registered as the program's own code is, so that the runtime does not know them by its handles.
-bool takes_handles_of_modules(std::string_view name) {
-  return name.starts_with("hipModule") || name.starts_with("hipDrvLaunch") || name == "hipGetFuncBySymbol";
 }
 
 }  // namespace
@@ -85,9 +88,13 @@ void install_missing(const Table& table) {
   for (const MissingFunction& function : kMissing) {
     mneme_function& slot = table.abi().slots[function.slot];
     slot = reinterpret_cast<mneme_function>(function.call);
+    if (const mneme_function own = own_function(function.name, table.abi().index)) {
+      slot = own;
+      continue;
+    }
     if (!table.ends_in_runtime()) continue;
     // The runtime's own, whether anything stands before it or not.
-    if (takes_handles_of_modules(function.name))
+    if (!reason_for_refusal(function.name).empty())
       slot = reinterpret_cast<mneme_function>(function.refuse);
     else if (table.real(function.slot))
       slot = table.real(function.slot);
