@@ -66,15 +66,13 @@ TEST(CommitQueue, WhoAddsWaitsWhereTooMuchWaits) {
 
 // What is being done counts, which the queue has no more.
 TEST(CommitQueue, WhoAddsWaitsForWorkThatIsNotDone) {
-  std::promise<void> first, second;
+  std::promise<void> first, second, begun;
   CommitQueue queue(1_GiB, [] {}, {.waiting = 100, .in_group = 10, .not_done = 1});
-  const auto add = [&](std::promise<void>& may_go_on) {
-    queue.add({}, [waits = may_go_on.get_future().share()] { waits.wait(); }, [] { return true; });
-  };
-  add(first);
+  queue.add({}, [&, waits = first.get_future().share()] { begun.set_value(), waits.wait(); });
+  begun.get_future().wait();  // by the queue's thread: who waits for room would do both
   EXPECT_TRUE(queue.has_room());
   queue.wait_for_room();
-  add(second);
+  queue.add({}, [waits = second.get_future().share()] { waits.wait(); }, [] { return true; });
   EXPECT_FALSE(queue.has_room());
   auto room = std::async(std::launch::async, [&] { queue.wait_for_room(); });
   EXPECT_EQ(room.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
