@@ -32,7 +32,11 @@ std::map<uint64_t, uint64_t> reservations, mappings, created, managed;
 std::map<uint64_t, int> shared;  // handle → descriptor
 std::set<uint64_t> imported;     // handles that came by a descriptor
 std::set<uint64_t> mapped_handles;
-std::map<uint64_t, uint64_t> handles_of;  // mapped address → handle of what is mapped there
+struct Mapped {
+  uint64_t handle = 0;
+  int protection = PROT_NONE;
+};
+std::map<uint64_t, Mapped> mapped_at;  // by address
 std::map<CUdeviceptr, CUcontext> allocations;
 std::map<CUdeviceptr, size_t> allocation_sizes;
 std::map<uint64_t, std::set<CUdevice>> readers;  // of mappings: devices that reach them
@@ -114,10 +118,9 @@ void copy(void* to, const void* from, size_t size) {
 
 // A forked child has no device: what it writes is not the parent's.
 [[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] {
-  for (const auto& [address, handle] : handles_of)
-    if (const auto memory = shared.find(handle); memory != shared.end())
-      mmap(reinterpret_cast<void*>(address), mappings[address], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, memory->second,
-           0);
+  for (const auto& [address, mapped] : mapped_at)
+    if (const auto memory = shared.find(mapped.handle); memory != shared.end())
+      mmap(reinterpret_cast<void*>(address), mappings[address], mapped.protection, MAP_PRIVATE | MAP_FIXED, memory->second, 0);
 });
 
 bool aligned(uint64_t value) { return value % kFakeGranularity == 0; }
@@ -777,7 +780,7 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericA
   if (auto memory = shared.find(handle); memory != shared.end())
     mmap(reinterpret_cast<void*>(pointer), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->second, 0);
   mappings[pointer] = size;
-  handles_of[pointer] = handle;
+  mapped_at[pointer] = {handle};
   mapped_handles.insert(handle);
   ++state.mappings;
   return CUDA_SUCCESS;
@@ -791,7 +794,7 @@ CUresult cuMemUnmap(CUdeviceptr pointer, size_t size) {
     const auto one = mappings.find(at);
     at += one->second;
     readers.erase(one->first);
-    handles_of.erase(one->first);
+    mapped_at.erase(one->first);
     mappings.erase(one);
   }
   mmap(reinterpret_cast<void*>(pointer), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -808,11 +811,13 @@ CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc*
   }
   const bool writable = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   if (count != 1 || (!writable && access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ)) return CUDA_ERROR_INVALID_VALUE;
+  const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
   for (uint64_t at = pointer; at < pointer + size; at += mappings[at]) {
     if (!mappings.contains(at)) return CUDA_ERROR_INVALID_VALUE;
     readers[at].insert(access->location.id);
+    mapped_at[at].protection = protection;
   }
-  mprotect(reinterpret_cast<void*>(pointer), size, writable ? PROT_READ | PROT_WRITE : PROT_READ);
+  mprotect(reinterpret_cast<void*>(pointer), size, protection);
   return CUDA_SUCCESS;
 }
 
