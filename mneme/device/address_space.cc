@@ -75,6 +75,12 @@ Result<std::vector<ExportedMapping>> AddressSpace::export_allocation(DevicePtr a
   return export_impl(found->range);
 }
 
+bool AddressSpace::can_export(DevicePtr address) const {
+  std::lock_guard lock(mutex_);
+  const auto* found = allocations_.find(address);
+  return found && found->range.address == address && can_export_impl(found->range);
+}
+
 Result<std::vector<ExportedMapping>> AddressSpace::export_impl(MemoryRange allocation) {
   return error(Code::unsupported, "giving {} at {} to another process: the device has no such memory", allocation.size,
                allocation.address);

@@ -71,6 +71,8 @@ class AddressSpace {
   // other processes can have it.
   static constexpr size_t kMostExportedMappings = 5;  // two that are shared with neighbours, and a run that is mapped as three
   Result<std::vector<ExportedMapping>> export_allocation(DevicePtr address);
+  // Whether the memory of the allocation that starts at `address` was made for that.
+  bool can_export(DevicePtr address) const;
   // Frees the allocation that starts at `address`; the device must not be using it. invalid_argument: none starts there.
   Status free(DevicePtr address);
 
@@ -90,6 +92,7 @@ class AddressSpace {
   virtual Status share_impl([[maybe_unused]] int ordinal) { return {}; }
   virtual Status keep_from_impl([[maybe_unused]] int ordinal) { return {}; }
   virtual void make_exportable_impl() {}
+  virtual bool can_export_impl([[maybe_unused]] MemoryRange allocation) const { return false; }
   virtual Result<std::vector<ExportedMapping>> export_impl(MemoryRange allocation);
 
  private:

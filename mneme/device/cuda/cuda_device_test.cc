@@ -639,6 +639,7 @@ TEST_F(CudaDeviceTest, AnAllocationIsExportedAsTheMappingsThatItLiesIn) {
   ASSERT_TRUE(space.ok()) << space.status().to_string();
   const DevicePtr plain = *(*space)->allocate(Bytes(1000));
   EXPECT_EQ((*space)->export_allocation(plain).status().code(), Code::unsupported) << "nobody has asked for that yet";
+  EXPECT_FALSE((*space)->can_export(plain));
   ASSERT_TRUE((*space)->free(plain).ok());
   (*space)->make_exportable();
   const DevicePtr before = *(*space)->allocate(Bytes(1000)), large = *(*space)->allocate(11_MiB);
@@ -646,6 +647,9 @@ TEST_F(CudaDeviceTest, AnAllocationIsExportedAsTheMappingsThatItLiesIn) {
   const auto mappings = (*space)->export_allocation(large);
   ASSERT_TRUE(mappings.ok()) << mappings.status().to_string();
   ASSERT_LE(mappings->size(), AddressSpace::kMostExportedMappings);
+  for (const ExportedMapping& one : *mappings) EXPECT_EQ(::fcntl(one.descriptor.number(), F_GETFD), FD_CLOEXEC);
+  EXPECT_TRUE((*space)->can_export(large));
+  EXPECT_FALSE((*space)->can_export(large + Bytes(4)));
   EXPECT_LE(mappings->front().range.address, large);
   EXPECT_GE(mappings->back().range.end(), large + 11_MiB);
   for (size_t i = 1; i < mappings->size(); ++i) EXPECT_EQ((*mappings)[i].range.address, (*mappings)[i - 1].range.end());

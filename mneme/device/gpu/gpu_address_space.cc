@@ -1,5 +1,7 @@
 #include "mneme/device/gpu/gpu_address_space.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -172,6 +174,13 @@ Status GpuAddressSpace::unmap_impl(DevicePtr address, Bytes size) {
   return {};
 }
 
+bool GpuAddressSpace::can_export_impl(MemoryRange allocation) const {
+  for (auto piece = std::prev(pieces_.upper_bound(allocation.address.address));
+       piece != pieces_.end() && piece->first < allocation.end().address; ++piece)
+    if (!piece->second.handle) return false;
+  return true;
+}
+
 Result<std::vector<ExportedMapping>> GpuAddressSpace::export_impl(MemoryRange allocation) {
   const std::string what = fmt::format("giving {} at {} to another process", allocation.size, allocation.address);
   ContextScope scope(context_);
@@ -187,6 +196,7 @@ Result<std::vector<ExportedMapping>> GpuAddressSpace::export_impl(MemoryRange al
                               "(), {} at {:#x}", Bytes(mapping.size), address)
                   .with_context(what));
     exported.push_back({{DevicePtr(address), Bytes(mapping.size)}, Descriptor(number)});
+    ::fcntl(number, F_SETFD, FD_CLOEXEC);  // a program that the process starts is to have none of it
   }
   return exported;
 }

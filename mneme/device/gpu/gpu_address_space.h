@@ -27,6 +27,7 @@ class GpuAddressSpace final : public AddressSpace {
   Status share_impl(int ordinal) override;
   Status keep_from_impl(int ordinal) override;
   void make_exportable_impl() override { sharing_ = Sharing::descriptor; }
+  bool can_export_impl(MemoryRange allocation) const override;
   Result<std::vector<ExportedMapping>> export_impl(MemoryRange allocation) override;
   Status set_access(uint64_t address, uint64_t size, int ordinal, MemoryAccess access = MemoryAccess::read_write);
   Status map_piece(uint64_t address, uint64_t size);
