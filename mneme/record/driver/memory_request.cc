@@ -191,8 +191,10 @@ bool is_socket_of(int descriptor, const RandomKey& process) {
          std::memcmp(&found.bytes, &own.bytes, own.size) == 0;
 }
 
-void answer_request(const Descriptor& connection, std::mutex& mutex,
-                    const std::function<const NamedMemory*(const RandomKey& memory)>& find) {
+namespace {
+
+void take_request(const Descriptor& connection, std::mutex& mutex,
+                  const std::function<const NamedMemory*(const RandomKey& memory)>& find) {
   if (!is_same_user(connection)) return;
   set_patience(connection, kPatienceWithClients);
   Request request;
@@ -200,6 +202,14 @@ void answer_request(const Descriptor& connection, std::mutex& mutex,
   if (size != sizeof request || !request.is_of_this_version()) return;
   std::lock_guard lock(mutex);
   if (const NamedMemory* memory = find(request.memory)) send_reply(connection, *memory);
+}
+
+}  // namespace
+
+void answer_request(const Descriptor& connection, std::mutex& mutex,
+                    const std::function<const NamedMemory*(const RandomKey& memory)>& find) {
+  take_request(connection, mutex, find);
+  ::shutdown(connection.number(), SHUT_RDWR);  // a child that was forked meanwhile has the connection, too
 }
 
 Result<ReceivedMemory> request_memory(const MemoryName& name) {

@@ -51,8 +51,9 @@ Result<Descriptor> listen_for_requests(const RandomKey& process);
 // Whether the descriptor still is that socket: a program may close descriptors that are not its own, and get their numbers for
 // others.
 bool is_socket_of(int descriptor, const RandomKey& process);
-// Takes the request on a new connection, and sends what `find` gives for the key. Null is for what is not there. `mutex` is held
-// while that is looked at, and not while the other side is waited for, which is for a second at most.
+// Takes the request on a new connection, sends what `find` gives for the key, and ends the connection for each process that has
+// it. Null is for what is not there. `mutex` is held while that is looked at, and not while the other side is waited for, which
+// is for a second at most.
 void answer_request(const Descriptor& connection, std::mutex& mutex,
                     const std::function<const NamedMemory*(const RandomKey& memory)>& find);
 

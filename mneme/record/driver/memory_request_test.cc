@@ -130,6 +130,19 @@ TEST_F(MemoryRequest, WhatIsNotThereIsNotFound) {
             "asking another process for its device memory: that process has gone");
 }
 
+// As a child has it that was forked while the request was answered.
+TEST_F(MemoryRequest, AConnectionEndsWhoeverHasIt) {
+  Descriptor kept;
+  for (const MemoryName& name : {name_, MemoryName{name_.process, *make_key()}}) {
+    std::thread server = serve([&](const Descriptor& connection) {
+      kept = Descriptor(::dup(connection.number()));
+      answer_request(connection, mutex_, [this](const RandomKey& key) { return key == name_.memory ? &memory_ : nullptr; });
+    });
+    EXPECT_EQ(request_memory(name).status().code(), name == name_ ? Code::ok : Code::not_found);
+    server.join();
+  }
+}
+
 TEST_F(MemoryRequest, ARequestThatIsNoneGetsNoReply) {
   sockaddr_un address{};
   socklen_t size = sizeof address;
