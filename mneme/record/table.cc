@@ -103,12 +103,11 @@ bool Table::is_memory(DevicePtr address) {
 bool Table::is_device_memory(DevicePtr address) {
   const auto get = MNEME_NEXT(*this, cudaPointerGetAttributes);
   if (device_kind() != DeviceKind::cuda || !get) return false;
-  const bool pending = MNEME_NEXT(*this, cudaPeekAtLastError)() != cudaSuccess;
   cudaPointerAttributes attributes{};
-  if (get(&attributes, reinterpret_cast<const void*>(address.address)) == cudaSuccess)
-    return attributes.type == cudaMemoryTypeDevice;
-  if (!pending) (void)MNEME_NEXT(*this, cudaGetLastError)();
-  return false;
+  return quietly([&] {
+    return get(&attributes, reinterpret_cast<const void*>(address.address)) == cudaSuccess &&
+           attributes.type == cudaMemoryTypeDevice;
+  });
 }
 
 Status Table::synchronize(int ordinal) {
