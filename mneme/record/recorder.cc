@@ -364,6 +364,11 @@ Result<std::vector<ExportedMapping>> Recorder::export_allocation(DevicePtr addre
   return opened->space->export_allocation(address);
 }
 
+bool Recorder::can_export(DevicePtr address) const {
+  auto opened = opened_on(owner_of(address.address));
+  return opened && opened->space->can_export(address);
+}
+
 void Recorder::remember_foreign(uint64_t address, uint64_t size, NotRecorded reason) {
   if (address == 0 || size == 0) return;
   std::lock_guard lock(mutex_);

@@ -114,6 +114,7 @@ class Recorder {
   std::optional<MemoryRange> find_allocation(DevicePtr address) const;
   // What AddressSpace::export_allocation() gives for an allocation of the recorder.
   Result<std::vector<ExportedMapping>> export_allocation(DevicePtr address) const;
+  bool can_export(DevicePtr address) const;
 
   // Remembers memory that the recorder does not capture, or an object that stands for some. A launch that is given a pointer into
   // it is not recorded, for `reason`.

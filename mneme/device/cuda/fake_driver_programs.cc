@@ -310,6 +310,11 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
     *static_cast<CUdeviceptr*>(value) = pointer / mneme::cuda::kFakeGranularity * mneme::cuda::kFakeGranularity;
   if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *static_cast<int*>(value) = 0;
   if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) *static_cast<unsigned*>(value) = 1;
+  // Memory that is mapped is shared by descriptors alone.
+  if (attribute == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
+    *static_cast<unsigned*>(value) = !mneme::cuda::fake_is_mapped(pointer);
+  if (attribute == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
+    *static_cast<uint64_t*>(value) = mneme::cuda::fake_is_mapped(pointer) ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0;
   if (attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) {
     std::lock_guard lock(mutex);
     *static_cast<CUmemoryPool*>(value) = nullptr;

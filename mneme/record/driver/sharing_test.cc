@@ -17,6 +17,8 @@ class HandlesOfMemory : public RecordedAtTheDriver {
 
 TEST_F(HandlesOfMemory, AHandleIsUsedAsTheDriversAre) {
   EXPECT_EQ(shared("uses"),
+            "by handles: 1, otherwise: 0\n"
+            "by handles: 1, otherwise: 0\n"
             "cuIpcGetMemHandle(&handle, memory): 0\n"
             "cuIpcGetMemHandle(&inside, memory + 4): 0\n"
             "one handle: 1\n"
@@ -72,7 +74,7 @@ TEST_F(HandlesOfMemory, AProcessThatIsNotOfTheRecordingGetsTheDriversError) {
 }
 
 TEST_F(HandlesOfMemory, WhatTheDriverRefusesForItselfIsRefused) {
-  EXPECT_EQ(shared("refused"), "of a pool: 1\nof nothing: 1\n");
+  EXPECT_EQ(shared("refused"), "by handles: 0, otherwise: 0\nby handles: 0, otherwise: 0\nof a pool: 1\nof nothing: 1\n");
   EXPECT_EQ(report().shared, 0u);
 }
 

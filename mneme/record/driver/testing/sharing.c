@@ -4,6 +4,7 @@
  * below. Codes of the driver are printed as numbers. */
 #define _GNU_SOURCE
 #include <cuda.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,20 @@ static CUipcMemHandle receive(void) {
   return handle;
 }
 
+/* By which programs choose how to share it. */
+static void show_sharing(CUdeviceptr memory) {
+  unsigned by_handles = 7;
+  uint64_t otherwise = 7;
+  CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES};
+  void* values[] = {&by_handles, &otherwise};
+  CHECK(cuPointerGetAttribute(&by_handles, asked[0], memory));
+  CHECK(cuPointerGetAttribute(&otherwise, asked[1], memory));
+  printf("by handles: %u, otherwise: %u\n", by_handles, (unsigned)otherwise);
+  by_handles = 7, otherwise = 7;
+  CHECK(cuPointerGetAttributes(2, asked, values, memory));
+  printf("by handles: %u, otherwise: %u\n", by_handles, (unsigned)otherwise);
+}
+
 /* All that a program may do with a handle. */
 static void second_uses(void) {
   const CUipcMemHandle handle = receive();
@@ -118,6 +133,7 @@ static void first_gives(void) {
   CUipcMemHandle handle, inside;
   CHECK(cuMemAlloc(&neighbour, 100));
   memory = allocate(0);
+  show_sharing(memory + 4);
   SHOW(cuIpcGetMemHandle(&handle, memory));
   SHOW(cuIpcGetMemHandle(&inside, memory + 4));
   printf("one handle: %d\n", memcmp(&handle, &inside, sizeof handle) == 0);
@@ -232,6 +248,7 @@ static void first_asks(void) {
   CUdeviceptr memory;
   CUipcMemHandle handle;
   CHECK(cuMemAllocAsync(&memory, 4096, NULL));
+  show_sharing(memory);
   printf("of a pool: %d\n", (int)cuIpcGetMemHandle(&handle, memory));
   printf("of nothing: %d\n", (int)cuIpcGetMemHandle(&handle, 0));
 }
