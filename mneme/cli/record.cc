@@ -33,7 +33,8 @@ class RecordCommand : public Command {
     device_.declare(app, "auto (a GPU where there is one, else the CPU), cuda or cpu");
     app.add_option("--front", front_,
                    "what is recorded: the calls of the CUDA driver, in any program (driver), or those that a program which was "
-                   "built for recording is linked with (linked). auto: the driver's on an NVIDIA GPU, for a program that can be preloaded "
+                   "built for recording is linked with (linked). auto: the driver's on an NVIDIA GPU, for a program that can be "
+                   "preloaded "
                    "into; else the linked ones")
         ->transform(CLI::IsMember({"auto", "driver", "linked"}))
         ->capture_default_str();

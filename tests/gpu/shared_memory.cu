@@ -1,6 +1,6 @@
 // Memory that a process shares with another by a handle (cudaIpcGetMemHandle): both add to it in turn. Prints the sum after each
-// round. `mneme record` records the launches of the first process, whoever places its memory; those of the second are given memory
-// of another process, and pass through.
+// round. `mneme record` records the launches of the first process, whoever places its memory; those of the second are given
+// memory of another process, and pass through.
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
