@@ -49,7 +49,7 @@ Promise in_state(std::span<const LaunchTimes> launches, size_t state) {
 
 Promise promise_of(std::span<const LaunchTimes> launches) {
   Promise least = in_state(launches, 0);
-  for (size_t state = 1; state < launches.front().states.size() && least.speed_up.low > 1; ++state)
+  for (size_t state = 1; state < launches.front().states.size(); ++state)
     if (Promise promise = in_state(launches, state); promise.speed_up.low < least.speed_up.low) least = std::move(promise);
   return least;
 }

@@ -35,7 +35,7 @@ struct Promise {
 };
 
 // What one or several launches promise together: the speed-up of the weighed sum of their times, in the state in which that is
-// least; where it is not surely faster in some state, in the first of these. Each launch has the same states in the same order,
+// least. Each launch has the same states in the same order,
 // at least one, and the same number of rounds, at least two.
 Promise promise_of(std::span<const LaunchTimes> launches);
 
