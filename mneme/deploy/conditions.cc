@@ -1,5 +1,6 @@
 #include "mneme/deploy/conditions.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "mneme/replay/facts.h"
@@ -137,6 +138,22 @@ void add_conditions(const Specialisation& specialisation, const KernelRecord& ke
     for (const ArgumentPlace& place : pointer_places(kernel))
       if (place.parameter != facts.parameter && region_of(place) != own) alone.others.push_back(place);
   }
+}
+
+bool asks_no_more(const TunedKernel& one, const TunedKernel& other) {
+  const auto is_aligned_so = [&](const PointerAligned& pointer) {
+    return std::ranges::any_of(other.aligned, [&](const PointerAligned& known) {
+      return known.parameter == pointer.parameter && known.alignment >= pointer.alignment;
+    });
+  };
+  const auto is_alone_so = [&](const PointerAlone& pointer) {
+    return std::ranges::any_of(other.alone, [&](const PointerAlone& known) {
+      return known.parameter == pointer.parameter && std::ranges::all_of(pointer.others, [&](const ArgumentPlace& place) {
+               return std::ranges::find(known.others, place) != known.others.end();
+             });
+    });
+  };
+  return std::ranges::all_of(one.aligned, is_aligned_so) && std::ranges::all_of(one.alone, is_alone_so);
 }
 
 }  // namespace mneme

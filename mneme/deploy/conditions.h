@@ -38,4 +38,7 @@ Repeatable repeatable(const ir::Module* code, ByteSpan image, const TextureSet& 
 void add_conditions(const Specialisation& specialisation, const KernelRecord& kernel, const InstanceRecord& instance,
                     const MemoryPlan& plan, TunedKernel& out);
 
+// Whether the code of `one` may take the place of every launch for which the pointers are as `other` asks.
+bool asks_no_more(const TunedKernel& one, const TunedKernel& other);
+
 }  // namespace mneme

@@ -148,16 +148,23 @@ class InstanceDeployment {
 // Launches that the same code would run in, which are deployed together or not at all.
 class SamePlace {
  public:
-  explicit SamePlace(const DeployableLaunch& first) : launches_{&first} {}
+  explicit SamePlace(const DeployableLaunch& first) : launches_{&first}, asking_least_(&first) {}
 
-  bool has(const DeployableLaunch& launch) const { return launches_.front()->same_code(launch); }
-  void add(const DeployableLaunch& launch) { launches_.push_back(&launch); }
+  // False also where neither asks for less of the pointers, so that neither's conditions hold for both.
+  bool has(const DeployableLaunch& launch) const {
+    const TunedKernel& known = asking_least_->kernel;
+    return asking_least_->same_code(launch) && (asks_no_more(known, launch.kernel) || asks_no_more(launch.kernel, known));
+  }
+  void add(const DeployableLaunch& launch) {
+    launches_.push_back(&launch);
+    if (asks_no_more(launch.kernel, asking_least_->kernel)) asking_least_ = &launch;
+  }
   // Whether it is for the same launches as another, of whose code it takes the place.
   bool is_that_of(const SamePlace& other) const { return launches_.front()->kernel.same_place(other.launches_.front()->kernel); }
 
   // Why the code cannot be in the file; ok: it is. Code that is wrong on one of its launches is not for the others either.
   Status deploy(const DeployTerms& terms, TunedFile& into) const {
-    TunedKernel kernel = launches_.back()->kernel;
+    TunedKernel kernel = asking_least_->kernel;
     std::vector<Digest>& instances = kernel.evidence.instances;
     instances.clear();
     std::vector<LaunchTimes> times;
@@ -173,12 +180,13 @@ class SamePlace {
     kernel.evidence.confirmed = promise.confirmed;
     kernel.evidence.tuned = promise.tuned;
     kernel.evidence.baseline = promise.tuned * promise.speed_up.value;
-    into.add(std::move(kernel), launches_.back()->code);
+    into.add(std::move(kernel), asking_least_->code);
     return {};
   }
 
  private:
   std::vector<const DeployableLaunch*> launches_;
+  const DeployableLaunch* asking_least_;  // whose conditions hold for all of them
 };
 
 }  // namespace

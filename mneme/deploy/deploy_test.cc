@@ -168,6 +168,25 @@ TEST(AddConditions, AreWhatTheSpecialisationAssumes) {
   EXPECT_EQ(tuned.alone, (std::vector<PointerAlone>{{0, {{1, 0}, {4, 0}, {4, 8}}}})) << "the third led to the same array before";
 }
 
+TEST(AsksNoMore, OfAlignmentAndOfPointersThatAreAlone) {
+  const auto asking = [](std::vector<PointerAligned> aligned, std::vector<PointerAlone> alone) {
+    TunedKernel kernel;
+    kernel.aligned = std::move(aligned);
+    kernel.alone = std::move(alone);
+    return kernel;
+  };
+  const TunedKernel nothing, little = asking({{0, 16}}, {{0, {{1, 0}}}}),
+                             much = asking({{0, 512}, {1, 4}}, {{0, {{1, 0}, {2, 8}}}}), another = asking({{1, 16}}, {});
+  EXPECT_TRUE(asks_no_more(nothing, little));
+  EXPECT_FALSE(asks_no_more(little, nothing));
+  EXPECT_TRUE(asks_no_more(little, little));
+  EXPECT_TRUE(asks_no_more(little, much));
+  EXPECT_FALSE(asks_no_more(much, little));
+  EXPECT_FALSE(asks_no_more(another, much)) << "of the second pointer it asks for more";
+  EXPECT_FALSE(asks_no_more(another, little));
+  EXPECT_FALSE(asks_no_more(little, another));
+}
+
 class ReadFound : public testing::Test {
  protected:
   void write(const char* name, const std::string& text) {

@@ -67,3 +67,36 @@ PYTHON
 expect 1 mneme deploy half --unconfirmed -o wrong.tuned
 contains out "half: twice(float*, int), 2 launches, is left out: on $(sed -n 2p hashes): not verified: "
 [ ! -e wrong.tuned ] || fail "code that is wrong on a recorded launch was written"
+
+# One code for launches whose pointers are aligned otherwise asks for no more than the least of them, whichever comes last.
+cat >shift.cu <<'SOURCE'
+#include <cuda_runtime.h>
+#include <cstdio>
+__global__ void shift(float* data) { data[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+int main() {
+  float *data, first;
+  cudaMalloc(&data, 1024 * sizeof(float));
+  cudaMemset(data, 0, 1024 * sizeof(float));
+  shift<<<1, 64>>>(data);
+  shift<<<1, 64>>>(data + 1);
+  shift<<<1, 64>>>(data);
+  cudaMemcpy(&first, data, sizeof first, cudaMemcpyDeviceToHost);
+  std::printf("%g\n", first);
+}
+SOURCE
+compile shift.cu shift -O3
+expect 0 mneme record -rdb shifted --device cpu -- ./shift
+expect 0 mneme sweep shifted shift --all-instances --device cpu --iterations 2 --set specialise.alignment=true --grid 'passes=default<O3>' --results-dir aligned
+for order in 1 -1; do
+  python3 - $order <<'PYTHON'
+import json, sys
+plan = json.load(open("aligned/sweep.json"))
+assert len(plan["instances"]) == 3, plan
+plan["instances"] = sorted(plan["instances"])[:: int(sys.argv[1])]
+json.dump(plan, open("aligned/sweep.json", "w"))
+PYTHON
+  expect 0 mneme deploy aligned --unconfirmed -o aligned.tuned
+  contains out "aligned: shift(float*), 3 launches, is deployed"
+  expect 0 mneme run --device cpu --tuned aligned.tuned -- ./shift
+  contains err "tuned: shift(float*): 3 of 3 launches ran the deployed code"
+done
