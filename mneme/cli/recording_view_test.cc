@@ -75,8 +75,8 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
       "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches were the same as recorded ones\n"
       "changed: 2.93 KiB of pages; contents of 2.00 KiB were new to the database\n"
       "not recorded: 1 launch: the kernel has as many recorded launches as --max allows [first: axpy(int)]\n"
-      "not recorded: 1 launch: launched into a graph: what graphs launch is recorded at the driver of a GPU (--front "
-      "driver) [first: dot(int)]\n"
+      "not recorded: 1 launch: launched into a graph: what graphs launch is recorded on NVIDIA GPUs alone, at the driver [first: "
+      "dot(int)]\n"
       "shared: 5 handles of device memory that the recorder has placed: only processes of the same mneme record open them; for "
       "others record with --memory-from driver\n"
       "recording ended early: disk full");
@@ -87,7 +87,7 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
     "ended_early": "disk full", "not_recorded": [
       {"reason": "the kernel has as many recorded launches as --max allows", "launches": 1, "lost": false,
        "first_kernel": "axpy(int)"},
-      {"reason": "launched into a graph: what graphs launch is recorded at the driver of a GPU (--front driver)", "launches": 1, "lost": false, "first_kernel": "dot(int)"}]
+      {"reason": "launched into a graph: what graphs launch is recorded on NVIDIA GPUs alone, at the driver", "launches": 1, "lost": false, "first_kernel": "dot(int)"}]
   })json";
   EXPECT_EQ(to_json(*report_, options_), nlohmann::json::parse(told));
 }

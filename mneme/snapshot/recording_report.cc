@@ -38,7 +38,7 @@ std::string_view describe(NotRecorded reason) {
       return "two files of the same name have static variables of the same name (rename one of the files)";
     case NotRecorded::unknown_kernel: return "the kernel was not registered by the program (it was made at run time)";
     case NotRecorded::stream_capture:
-      return "launched into a graph: what graphs launch is recorded at the driver of a GPU (--front driver)";
+      return "launched into a graph: what graphs launch is recorded on NVIDIA GPUs alone, at the driver";
     case NotRecorded::during_capture:
       return "launched while a stream was being captured into a graph, when no memory can be read";
     case NotRecorded::graph_nodes:
