@@ -37,7 +37,7 @@ Promise in_state(std::span<const LaunchTimes> launches, size_t state) {
   }
   promise.tuned /= weights;
   promise.speed_up = first.by_search ? *first.by_search : speed_up_of(recorded, found);
-  promise.confirmed = first.by_search || promise.speed_up.low > 1;
+  promise.confirmed = promise.speed_up.low > 1;
   promise.measured = first.by_search ? "by the search" : "measured in turn here";
   if (launches.size() > 1) promise.measured += fmt::format(" on {} launches together", launches.size());
   if (!first.by_search && first.state != CacheState::as_it_comes)

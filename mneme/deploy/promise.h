@@ -30,7 +30,7 @@ struct LaunchTimes {
 struct Promise {
   SpeedUp speed_up;
   double tuned = 0;  // the median time of a launch with the found configuration, in nanoseconds; of several the weighed mean
-  bool confirmed = false;  // surely faster, or so the search has said
+  bool confirmed = false;  // surely faster
   std::string measured;    // by whom, and how: "by the search", "measured in turn here with --l2 warm"
 };
 

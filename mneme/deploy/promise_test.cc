@@ -58,6 +58,9 @@ TEST(PromiseOf, WhatASearchHasConfirmedIsTakenAtItsWord) {
   EXPECT_EQ(promise.speed_up, (SpeedUp{1.5, 1.4, 1.6}));
   EXPECT_EQ(promise.tuned, 80);
   EXPECT_EQ(promise.measured, "by the search");
+  EXPECT_TRUE(promise.confirmed);
+  searched.by_search = SpeedUp{1.01, 0.98, 1.04};
+  EXPECT_FALSE(promise_of(std::vector<LaunchTimes>{{1, {searched}}}).confirmed) << "it has found no difference";
 }
 
 }  // namespace

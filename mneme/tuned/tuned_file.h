@@ -87,7 +87,7 @@ struct SpeedUp {
 struct Evidence {
   std::vector<Digest> instances;   // on which the code was verified, by their dynamic hashes
   SpeedUp speed_up;                // over the launch as recorded
-  bool confirmed = false;          // measured in turn with the launch as recorded; else the interval is empty
+  bool confirmed = false;          // surely faster than the launch as recorded
   double baseline = 0, tuned = 0;  // median times of a launch in nanoseconds, when the code was verified
   std::string device_name;         // "NVIDIA H200"
   std::string mneme, assembler;    // versions and names: "0.1.0", "nvptxcompiler"
