@@ -10,6 +10,8 @@ namespace mneme {
 namespace {
 
 constexpr uint64_t kWord = sizeof(uint64_t);
+// Below this most words are numbers, though programs that are linked to a fixed place have their variables there.
+constexpr uint64_t kLeastUntypedPointer = uint64_t{1} << 32;
 
 DevicePtr word_at(ByteSpan parameters, uint64_t offset) {
   DevicePtr word;
@@ -17,10 +19,11 @@ DevicePtr word_at(ByteSpan parameters, uint64_t offset) {
   return word;
 }
 
-// An argument that is a pointer and nothing else: by the IR, or by its size where that is all that is known of it.
-bool is_pointer(const Parameter& parameter) {
-  const bool may_be = parameter.kind == Parameter::Kind::pointer || parameter.kind == Parameter::Kind::opaque;
-  return may_be && parameter.size == kWord && parameter.offset % kWord == 0;
+// An argument that is a pointer and nothing else: by the IR, or by its size and its value where no type is known of it.
+bool is_pointer(const Parameter& parameter, ByteSpan parameters) {
+  if (parameter.size != kWord || parameter.offset % kWord != 0) return false;
+  if (parameter.kind == Parameter::Kind::opaque) return word_at(parameters, parameter.offset).address >= kLeastUntypedPointer;
+  return parameter.kind == Parameter::Kind::pointer;
 }
 
 // Whether an address stands for a piece of memory, as ReachableMemory says it.
@@ -42,7 +45,7 @@ bool Recorder::is_pageable(DevicePtr address, const Opened& opened, Vendor& vend
 // Whether one of its arguments is the address of pageable memory: the kernel is then to read or write there.
 bool Recorder::is_given_pageable(const RecordableKernel& kernel, ByteSpan parameters, const Opened& opened, Vendor& vendor) {
   return std::ranges::any_of(kernel.record.parameters, [&](const Parameter& parameter) {
-    return is_pointer(parameter) && is_pageable(word_at(parameters, parameter.offset), opened, vendor);
+    return is_pointer(parameter, parameters) && is_pageable(word_at(parameters, parameter.offset), opened, vendor);
   });
 }
 
@@ -50,7 +53,7 @@ bool Recorder::is_given_pageable(const RecordableKernel& kernel, ByteSpan parame
 // the unused part of a union.
 bool Recorder::holds_pageable(const RecordableKernel& kernel, ByteSpan parameters, const Opened& opened, Vendor& vendor) {
   for (const Parameter& parameter : kernel.record.parameters) {
-    if (is_pointer(parameter)) continue;
+    if (is_pointer(parameter, parameters)) continue;
     const uint64_t first = (parameter.offset + kWord - 1) / kWord * kWord, end = parameter.offset + parameter.size;
     for (uint64_t at = first; at + kWord <= end; at += kWord)
       if (is_pageable(word_at(parameters, at), opened, vendor)) return true;

@@ -468,6 +468,15 @@ TEST_F(DriverFrontTest, PageableMemoryOfTheHostIsNotRecordedWhereTheDeviceReache
   EXPECT_EQ(kernels().at(0).instances.at(0).attributes, (std::map<std::string, std::string>()));
 }
 
+// Of machine code it is not known whether eight bytes are a pointer: 2^22, say, is a size and also where many programs begin.
+TEST_F(DriverFrontTest, ANumberThatIsAlsoAnAddressOfTheProgramIsNoPointerToPageableMemory) {
+  EXPECT_EQ(recorded("dlsym " + kCubin + " pageable_low"), "pageable low 1\nsum 499500\n");
+  EXPECT_EQ(passed(NotRecorded::pageable_memory), 0u);
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(kernels().at(0).instances.at(0).attributes,
+            (std::map<std::string, std::string>{{"pageable_pointers", "parameters"}}));
+}
+
 TEST_F(DriverFrontTest, ALaunchIsRecordedWhereTheDeviceReachesNoPageableMemory) {
   ::setenv("MNEME_FAKE_REACHES_PAGEABLE", "0", 1);
   options_.max = 100;

@@ -638,6 +638,13 @@ static void step(const char* what) {
     for (unsigned i = 0; i < kCount; ++i) sum += words[i];
     printf("pageable %u\n", sum);
     free(words);
+  } else if (strcmp(what, "pageable_low") == 0) { /* where a program that is linked to a fixed place has its variables */
+    unsigned* words = mmap((void*)0x10000000, kCount * sizeof *words, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (words != (void*)0x10000000) abort();
+    launch((CUdeviceptr)words);
+    printf("pageable low %u\n", words[1]);
+    munmap(words, kCount * sizeof *words);
   } else if (strcmp(what, "pageable_behind") == 0) { /* an address of such memory behind what the kernel adds to */
     static unsigned words[kCount];
     void* const there = words;
