@@ -47,9 +47,13 @@ bool PageableMemory::in_ranges_of_recorder(DevicePtr address) const {
          within(kReservationsBase, kHostMemoryBase);
 }
 
+bool PageableMemory::may_lie_at(DevicePtr address) const {
+  return address.address >= kLeastAddress && address.address < kAddressBits && !in_ranges_of_recorder(address);
+}
+
 bool PageableMemory::may_hold(DevicePtr address) {
   const uint64_t at = address.address;
-  if (at < kLeastAddress || at >= kAddressBits || in_ranges_of_recorder(address) || !may_be_readable(at)) return false;
+  if (!may_lie_at(address) || !may_be_readable(at)) return false;
   std::lock_guard lock(mutex_);
   // What it is may have changed since.
   if (!mappings_.is_data(at)) read_mappings();

@@ -21,7 +21,9 @@ class PageableMemory {
   // `first_space` is where the recorder's range on device 0 begins. No address in the ranges of the recorder is pageable memory.
   explicit PageableMemory(DevicePtr first_space) : first_space_(first_space) {}
 
-  // Whether an address may be one of pageable memory. Costs next to nothing where no memory is, and a system call where some is;
+  // Whether the host may have memory at an address at all. Costs next to nothing, and looks at no memory.
+  bool may_lie_at(DevicePtr address) const;
+  // Whether an address may be one of pageable memory. Costs next to nothing where none may lie, and else a system call;
   // what the process has mapped is read once, and again for an address that was not data then.
   bool may_hold(DevicePtr address);
   // All that may be, by address, without this memory and what is so close to it that an address stands for it (ReachableMemory).

@@ -41,6 +41,24 @@ TEST(Pageable, MemoryOfTheHostThatALaunchIsGivenIsNotRecorded) {
   EXPECT_EQ(program.report().instances, 5u);
 }
 
+// A look at managed memory would take its pages from the device. Here it would give the program a page.
+TEST(Pageable, MemoryIsNotLookedAtWhereTheDeviceReachesNone) {
+  FakeProgram program(all_launches());
+  program.allocate<int>(16);
+  void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto is_touched = [&] {
+    unsigned char resident = 0;
+    EXPECT_EQ(::mincore(page, 4096, &resident), 0);
+    return (resident & 1) != 0;
+  };
+  EXPECT_EQ(program.launch(program.increment, static_cast<int*>(page), 0), cudaSuccess);
+  EXPECT_FALSE(is_touched());
+  program.vendor().reaches_pageable = true;
+  EXPECT_EQ(program.launch(program.increment, static_cast<int*>(page), 0), cudaSuccess);
+  EXPECT_TRUE(is_touched()) << "as the test would find it";
+  ::munmap(page, 4096);
+}
+
 TEST(Pageable, MemoryThatIsRegisteredIsNone) {
   FakeProgram program(all_launches());
   program.vendor().reaches_pageable = true;

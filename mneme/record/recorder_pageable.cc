@@ -34,12 +34,13 @@ bool stands_for(DevicePtr address, const MemoryRange& memory) {
 
 }  // namespace
 
+// Memory that the recorder knows is not looked at: the host would take managed pages from the device.
 bool Recorder::is_pageable(DevicePtr address, const Opened& opened, Vendor& vendor) {
-  if (!pageable_memory_.may_hold(address) || !vendor.reaches_pageable_memory()) return false;
+  if (!pageable_memory_.may_lie_at(address) || !vendor.reaches_pageable_memory()) return false;
   const StateCapture::Memory memory = whole_memory(opened);
   for (const auto* list : memory.lists())
     if (std::ranges::any_of(*list, [&](const MemoryRange& range) { return stands_for(address, range); })) return false;
-  return !vendor.is_memory(address);
+  return pageable_memory_.may_hold(address) && !vendor.is_memory(address);
 }
 
 // Whether one of its arguments is the address of pageable memory: the kernel is then to read or write there.
