@@ -55,6 +55,18 @@ Told& told_by_child() {
   return *new (shared) Told();
 }
 
+// Launches so often, each time on other data, and counts the launches that have returned.
+void launch(FakeProgram& program, uint64_t launches, Told& told) {
+  program.goes_on = true;
+  constexpr int kCount = 20'000;
+  int* data = program.allocate<int>(kCount);
+  while (told.launched < launches) {
+    data[told.launched] = -1;
+    program.launch(program.increment, data, kCount);
+    ++told.launched;
+  }
+}
+
 // Launches so often, and says when all of that is written. Its disk never comes to an end of syncing a file.
 [[noreturn]] void record_on_a_hung_disk(const Path& database, uint64_t launches, Told& told) {
   RecordingOptions options;
@@ -65,14 +77,7 @@ Told& told_by_child() {
     return Status();
   });
   FakeProgram program(options, [&](Recorder::Environment& environment) { environment.files = hung.get(); });
-  program.goes_on = true;
-  constexpr int kCount = 20'000;
-  int* data = program.allocate<int>(kCount);
-  while (told.launched < launches) {
-    data[told.launched] = -1;
-    program.launch(program.increment, data, kCount);
-    ++told.launched;
-  }
+  launch(program, launches, told);
   program.wait_until_written();
   told.written = true;
   for (;;) ::pause();
@@ -91,14 +96,7 @@ Told& told_by_child() {
     return Status();
   });
   FakeProgram program(options, [&](Recorder::Environment& environment) { environment.files = killing.get(); });
-  program.goes_on = true;
-  constexpr int kCount = 20'000;
-  int* data = program.allocate<int>(kCount);
-  while (told.launched < launches) {
-    data[told.launched] = -1;
-    program.launch(program.increment, data, kCount);
-    ++told.launched;
-  }
+  launch(program, launches, told);
   recorder()->finish();
   ::_exit(0);
 }
