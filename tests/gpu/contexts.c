@@ -86,6 +86,8 @@ int main(void) {
     kernels[i] = load();
     memory[i] = allocate(i);
     CHECK("cuStreamCreate", FIND(int (*)(void**, unsigned), "cuStreamCreate")(&stream, 1));
+    /* A copy of pageable memory returns when it is staged, and that stream does not wait for the one that it is in. */
+    CHECK("cuCtxSynchronize", FIND(int (*)(void), "cuCtxSynchronize")());
     launch(kernels[i], memory[i], stream);
     CHECK("cuCtxSynchronize", FIND(int (*)(void), "cuCtxSynchronize")());
     launch(kernels[i], memory[i], NULL);
