@@ -1024,6 +1024,16 @@ TEST_F(CudaDeviceTest, AShortLastPageHasTheHashOfItsBytes) {
   for (DevicePtr one : {memory, hashes}) EXPECT_TRUE(device->free(one).ok());
 }
 
+TEST_F(CudaDeviceTest, PagesAreHashedByOneOperation) {
+  open();
+  const DevicePtr memory = *device->allocate(1_MiB), hashes = *device->allocate(Bytes(128));
+  ASSERT_TRUE(stream->hash_pages_to(hashes, memory, 1_MiB, 64_KiB).ok());
+  const int before = state->operations;
+  ASSERT_TRUE(stream->hash_pages_to(hashes, memory, 1_MiB, 64_KiB).ok());
+  EXPECT_EQ(state->operations - before, 1);
+  for (DevicePtr one : {memory, hashes}) EXPECT_TRUE(device->free(one).ok());
+}
+
 TEST_F(CudaDeviceTest, ResultsThatCouldNotBeTakenAreNobodysLater) {
   open();
   const DevicePtr memory = *device->allocate(Bytes(64));

@@ -495,6 +495,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   NEED_CONTEXT();
   if (gone_streams.contains(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
   do_late();
+  ++state.operations;
   if (!functions.contains(function) && &cuLaunchKernel)  // of a library
     return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY,
                           config->blockDimZ, config->sharedMemBytes, config->hStream, arguments, extra);
@@ -579,6 +580,7 @@ CUresult cuEventDestroy(CUevent event) {
 CUresult cuEventRecord(CUevent event, CUstream) {
   ENTER();
   NEED_CONTEXT();
+  ++state.operations;
   recorded[event] = late_done + late.size();
   return CUDA_SUCCESS;
 }
@@ -668,6 +670,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size, CUstre
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
     if (sigismember(&blocked, SIGUSR1) == 0) state.open_to_signals.insert(pthread_self());
+    ++state.operations;
   }
   copy(reinterpret_cast<void*>(to), from, size);
   return CUDA_SUCCESS;
@@ -676,6 +679,7 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream) {
   {
     ENTER();
     NEED_CONTEXT();
+    ++state.operations;
   }
   copy(to, reinterpret_cast<void*>(from), size);
   return CUDA_SUCCESS;
@@ -684,6 +688,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstre
   ENTER();
   NEED_CONTEXT();
   do_late();
+  ++state.operations;
   memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
   return CUDA_SUCCESS;
 }
@@ -691,6 +696,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, CUstr
   ENTER();
   NEED_CONTEXT();
   do_late();
+  ++state.operations;
   memset(reinterpret_cast<void*>(to), value, size);
   return CUDA_SUCCESS;
 }

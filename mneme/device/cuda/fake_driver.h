@@ -83,6 +83,7 @@ struct FakeDriverState {
   int large_clusters = 0;        // how often they were allowed, likewise
   int contexts = 0, modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0;
   int waits = 0;                             // for streams
+  int operations = 0;                        // that streams were given: copies, fills, kernels, events
   std::map<uint64_t, FakeTexture> textures;  // and surfaces, by their handles
   uint64_t first_texture = 77;               // the lowest handle that is given
   int arrays = 0;

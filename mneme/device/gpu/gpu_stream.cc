@@ -216,7 +216,6 @@ Status GpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, By
   MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  MNEME_TRY(fill(hashes, std::byte{0}, Bytes(pages * sizeof(uint64_t))));
   void* arguments[] = {&hashes.address, &from.address, &size.count, &page.count, &pages};
   return launch_own(kernels->hash_pages, "mneme_hash_pages", static_cast<uint32_t>(std::min(pages, kHashesAtOnce)), arguments);
 }

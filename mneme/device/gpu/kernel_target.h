@@ -62,8 +62,18 @@ MNEME_DEVICE unsigned long long from_lane(unsigned long long value, int distance
 MNEME_DEVICE double from_lane(double value, int distance) {
   return __builtin_bit_cast(double, from_lane(__builtin_bit_cast(unsigned long long, value), distance));
 }
-// Adds what all threads of the wave bring; every thread of the wave calls it.
-MNEME_DEVICE void add_from_wave(unsigned long long* to, unsigned long long value) {
-  for (int distance = threads_in_wave() / 2; distance > 0; distance /= 2) value += from_lane(value, distance);
-  if (thread_in_block() % threads_in_wave() == 0) add(to, value);
+// Stores the sum of what the block's threads bring; every thread of the block calls it. True in one of them, for which the sum is
+// there. The block has a multiple of 64 threads, since waves are whole.
+MNEME_DEVICE bool store_block_sum(unsigned long long* to, unsigned long long value) {
+  constexpr unsigned kMostWaves = 32;
+  static __attribute__((shared)) unsigned long long of_waves[kMostWaves];
+  const unsigned wave_size = threads_in_wave();
+  for (int distance = (int)wave_size / 2; distance > 0; distance /= 2) value += from_lane(value, distance);
+  wait_for_block();  // until what an earlier call has left was read
+  if (thread_in_block() % wave_size == 0) of_waves[thread_in_block() / wave_size] = value;
+  wait_for_block();
+  if (thread_in_block() != 0) return false;
+  for (unsigned wave = 1; wave < threads_in_block() / wave_size; ++wave) value += of_waves[wave];
+  *to = value;
+  return true;
 }

@@ -115,11 +115,10 @@ MNEME_DEVICE u64 avalanche(u64 h) {
   return h ^ h >> 32;
 }
 
-// hashes[i], which the caller has set to zero, becomes the hash of page i of [from, from+size). The words of a page are dealt to
-// the block's threads two by two; each thread's sequence runs through its own state, which starts from the thread's number and
-// ends in an avalanche, so that both the place and the order of every word count. The sum of the states is the hash: it depends
-// on the page's bytes, its length and the block size, and not on its address. The block has a multiple of 64 threads, since waves
-// are whole.
+// hashes[i] becomes the hash of page i of [from, from+size). The words of a page are dealt to the block's threads two by two; each
+// thread's sequence runs through its own state, which starts from the thread's number and ends in an avalanche, so that both the
+// place and the order of every word count. The sum of the states is the hash: it depends on the page's bytes, its length and the
+// block size, and not on its address.
 MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 page, u64 pages) {
   u64 thread = thread_in_block();
   u64 step = threads_in_block();
@@ -151,7 +150,7 @@ MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 pa
       if (rest != 0)
         state = round_of(round_of(state, load_bytes(begin + pairs * 16, low)), load_bytes(begin + pairs * 16 + low, rest - low));
     }
-    add_from_wave(&hashes[p], avalanche(state));
+    store_block_sum(&hashes[p], avalanche(state));
   }
 }
 

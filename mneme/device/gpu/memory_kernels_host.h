@@ -20,8 +20,11 @@ inline void add(unsigned long long* to, unsigned long long value) { *to += value
 inline void lower(unsigned long long* to, unsigned long long value) {
   if (value < *to) *to = value;
 }
-// A sum over the wave and one addition are the same as an addition a thread.
-inline void add_from_wave(unsigned long long* to, unsigned long long value) { *to += value; }
+// The first thread of a block begins the sum, and for the last it is there.
+inline bool store_block_sum(unsigned long long* to, unsigned long long value) {
+  *to = place.thread == 0 ? value : *to + value;
+  return place.thread + 1 == place.threads;
+}
 
 #define MNEME_MEMORY_KERNELS_ON_HOST
 #define MNEME_KERNEL inline

@@ -44,7 +44,7 @@ Compared compare(const u8* a, const u8* b, u64 size, unsigned blocks = 3) {
 
 std::vector<u64> hash(const u8* from, u64 size, u64 page, unsigned blocks) {
   u64 pages = (size + page - 1) / page;
-  std::vector<u64> hashes(pages, 0);
+  std::vector<u64> hashes(pages, 1);  // whatever is there before
   host::run(blocks, kThreads, [&] { host::mneme_hash_pages(hashes.data(), from, size, page, pages); });
   return hashes;
 }
