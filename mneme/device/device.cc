@@ -84,6 +84,16 @@ Status Stream::hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRan
   return {};
 }
 
+Status Stream::compare_hashes_later(DevicePtr hashes, DevicePtr expected, std::span<const MemoryRange> ranges, Bytes page) {
+  Bytes done;
+  for (const MemoryRange& range : ranges) {
+    MNEME_ASSIGN(const uint64_t pages, pages_of(range.size, page));
+    MNEME_TRY(hash_pages_to(hashes + done, range.address, range.size, page));
+    done += Bytes(8 * pages);
+  }
+  return compare_later(hashes, expected, done);
+}
+
 Result<std::unique_ptr<PinnedMemory>> Device::allocate_pinned(Bytes size) {
   if (size.count == 0) return error(Code::invalid_argument, "allocating 0 B of pinned memory");
   return allocate_pinned_impl(size);

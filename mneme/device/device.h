@@ -180,6 +180,9 @@ class Stream {
   // The same as hash_pages(), but the hashes go to device memory, 8 bytes for each page. Ordered in the stream; may return before
   // it is done.
   virtual Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) = 0;
+  // hash_pages_to() for several ranges, each of which begins with a page, and one compare_later() of all their hashes with those
+  // at `expected`, in fewer steps where the device can.
+  virtual Status compare_hashes_later(DevicePtr hashes, DevicePtr expected, std::span<const MemoryRange> ranges, Bytes page);
 
   // Finds which of some ranges of addresses memory points into: marks[i] becomes 1 where a word of `memory` is an address in
   // targets[i], and other marks stay as they are. A word has 8 bytes, which lie at a multiple of 8 and whole in one range of

@@ -41,7 +41,10 @@ Result<std::unique_ptr<PreparedMemory>> PreparedMemory::create(const Database& d
                                                                const PrepareProgress& progress, RecordedCopies copies) {
   std::unique_ptr<PreparedMemory> memory(new PreparedMemory(database, instance, plan, device, stream));
   memory->changed_ = changed_blocks(plan);
-  for (const MappedSpan& span : plan.spans) memory->blocks_ += block_count(span);
+  for (const MappedSpan& span : plan.spans) {
+    memory->spans_.push_back(span.range());
+    memory->blocks_ += block_count(span);
+  }
   const bool fresh = !copies;
   memory->copies_ = std::move(copies);
   if (fresh) {
@@ -338,8 +341,7 @@ Status PreparedMemory::hash_all() {
 
 Status PreparedMemory::start_check(const SymbolPlaces& symbols) {
   if (textures_) MNEME_TRY(textures_->copy_arrays(stream_));
-  MNEME_TRY(hash_all());
-  MNEME_TRY(stream_.compare_later(hashes_.address(), copies_.hashes.address(), Bytes(8 * blocks_)));
+  MNEME_TRY(stream_.compare_hashes_later(hashes_.address(), copies_.hashes.address(), spans_, kBlock));
   checked_.push_back(DevicePtr());
   for (const auto& [name, address] : symbols) {
     const SymbolState& state = symbols_.at(name);

@@ -142,6 +142,7 @@ class PreparedMemory {
   std::optional<RecordedAddresses> addresses_;
   std::unique_ptr<DeviceTextures> textures_;  // null: the launch has none
   ByteVector parameters_;
+  std::vector<MemoryRange> spans_;  // in the plan's order
   std::vector<MemoryRange> changed_;
   ByteVector masked_symbols_;  // as in copies_, while they are sought
   Bytes masked_symbol_bytes_;

@@ -306,6 +306,45 @@ TEST_F(Memory, WorkThatIsStartedTogetherIsWaitedForOnce) {
   EXPECT_EQ(stream_->hash_pages_to(hashes, actual, Bytes(size), Bytes(0)).code(), Code::invalid_argument);
 }
 
+TEST_F(Memory, HashesOfRangesAreComparedTogether) {
+  const uint64_t page = 4096, half = 20, pages = 2 * half, size = page * half - 1000;  // the last page of each range is short
+  auto bytes = random_bytes(2 * page * half);
+  DevicePtr memory = upload(bytes), hashes = allocate(Bytes(8 * pages)), expected = allocate(Bytes(8 * pages));
+  const MemoryRange first{memory, Bytes(size)}, second{memory + Bytes(page * half), Bytes(size)};
+  const std::vector<MemoryRange> ranges = {first, {memory, Bytes(0)}, second};
+  ASSERT_OK(stream_->hash_pages_to(expected, first.address, first.size, Bytes(page)));
+  ASSERT_OK(stream_->hash_pages_to(expected + Bytes(8 * half), second.address, second.size, Bytes(page)));
+  const uint64_t changed[] = {0, 5 * page + 3, size - 1, page * half, page * half + size - 1};
+  ASSERT_OK(stream_->compare_hashes_later(hashes, expected, ranges, Bytes(page)));
+  for (uint64_t at : changed) {
+    const uint8_t flipped = bytes[at] ^ uint8_t(1u << at % 8);
+    ASSERT_OK(stream_->fill(memory + Bytes(at), std::byte{flipped}, Bytes(1)));
+    ASSERT_OK(stream_->compare_hashes_later(hashes, expected, ranges, Bytes(page)));
+    ASSERT_OK(stream_->fill(memory + Bytes(at), std::byte{bytes[at]}, Bytes(1)));
+  }
+  // What is behind the ranges is not theirs.
+  ASSERT_OK(stream_->fill(memory + Bytes(size), std::byte(~bytes[size]), Bytes(1)));
+  ASSERT_OK(stream_->compare_hashes_later(hashes, expected, ranges, Bytes(page)));
+  ASSERT_OK(stream_->compare_hashes_later(hashes, expected, {}, Bytes(page)));
+  auto results = stream_->take_comparisons();
+  ASSERT_OK(results.status());
+  ASSERT_EQ(results->size(), std::size(changed) + 3);
+  for (size_t i : {size_t{0}, std::size(changed) + 1, std::size(changed) + 2}) {
+    EXPECT_EQ((*results)[i].differing_bytes, 0u) << i;
+    EXPECT_EQ((*results)[i].first_difference, std::nullopt) << i;
+  }
+  for (size_t i = 0; i < std::size(changed); ++i) {
+    const Comparison& found = (*results)[i + 1];
+    EXPECT_GT(found.differing_bytes, 0u) << i;
+    EXPECT_LE(found.differing_bytes, 8u) << "one hash differs";
+    EXPECT_EQ(found.first_difference.value_or(~uint64_t{0}) / 8, changed[i] / page) << i;
+  }
+  EXPECT_EQ(download<uint64_t>(hashes, pages), download<uint64_t>(expected, pages)) << "they are kept";
+  EXPECT_EQ(stream_->compare_hashes_later(hashes, expected, ranges, Bytes(0)).code(), Code::invalid_argument);
+  ASSERT_OK(stream_->compare_later(memory, memory, Bytes(1)));
+  EXPECT_EQ(stream_->take_comparisons()->size(), 1u) << "one that could not be started has no result";
+}
+
 TEST_F(Memory, AnyNumberOfComparisonsCanBeStarted) {
   std::vector<uint8_t> bytes(1000, 1);
   DevicePtr ones = upload(bytes), memory = zeros(Bytes(1000));

@@ -1034,6 +1034,34 @@ TEST_F(CudaDeviceTest, PagesAreHashedByOneOperation) {
   for (DevicePtr one : {memory, hashes}) EXPECT_TRUE(device->free(one).ok());
 }
 
+TEST_F(CudaDeviceTest, PagesAreHashedAndComparedByOneOperation) {
+  open();
+  const DevicePtr memory = *device->allocate(1_MiB), hashes = *device->allocate(Bytes(128)),
+                  expected = *device->allocate(Bytes(128));
+  const MemoryRange range{memory, 1_MiB};
+  ASSERT_TRUE(stream->fill(memory, std::byte{0}, 1_MiB).ok());
+  ASSERT_TRUE(stream->hash_pages_to(expected, memory, 1_MiB, 64_KiB).ok());
+  ASSERT_TRUE(stream->compare_hashes_later(hashes, expected, {&range, 1}, 64_KiB).ok());
+  EXPECT_EQ(stream->take_comparisons()->at(0).differing_bytes, 0u);
+  const int before = state->operations;
+  ASSERT_TRUE(stream->compare_hashes_later(hashes, expected, {&range, 1}, 64_KiB).ok());
+  EXPECT_EQ(state->operations - before, 1);
+  fail("cuLaunchKernelEx", CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  EXPECT_EQ(stream->compare_hashes_later(hashes, expected, {&range, 1}, 64_KiB).code(), Code::invalid_argument);
+  EXPECT_EQ(stream->take_comparisons()->size(), 1u) << "one that was not started has no result";
+  // One of which a part was started neither, whatever that has found.
+  ASSERT_TRUE(stream->fill(memory + Bytes(5), std::byte{1}, Bytes(1)).ok());
+  const std::array<MemoryRange, 2> halves = {MemoryRange{memory, 512_KiB}, MemoryRange{memory + 512_KiB, 512_KiB}};
+  fail("cuLaunchKernelEx", CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 1);
+  EXPECT_EQ(stream->compare_hashes_later(hashes, expected, halves, 64_KiB).code(), Code::invalid_argument);
+  ASSERT_TRUE(stream->fill(memory + Bytes(5), std::byte{0}, Bytes(1)).ok());
+  ASSERT_TRUE(stream->compare_hashes_later(hashes, expected, halves, 64_KiB).ok());
+  auto found = stream->take_comparisons();
+  ASSERT_TRUE(found.ok() && found->size() == 1u);
+  EXPECT_EQ(found->at(0).differing_bytes, 0u);
+  for (DevicePtr one : {memory, hashes, expected}) EXPECT_TRUE(device->free(one).ok());
+}
+
 TEST_F(CudaDeviceTest, ResultsThatCouldNotBeTakenAreNobodysLater) {
   open();
   const DevicePtr memory = *device->allocate(Bytes(64));

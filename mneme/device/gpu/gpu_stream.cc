@@ -154,12 +154,36 @@ Status GpuStream::prepare_results() {
   return filled;
 }
 
+// Where the result of the next comparison goes, which counts once results_used_ does.
+Result<uint64_t> GpuStream::next_result() {
+  MNEME_TRY(prepare_results());
+  if (results_used_ == kResults) MNEME_TRY(collect_results());
+  return results_ + results_used_ * kResultBytes;
+}
+
 Status GpuStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  MNEME_TRY(prepare_results());
-  if (results_used_ == kResults) MNEME_TRY(collect_results());
-  MNEME_TRY(launch_compare(a, b, size, results_ + results_used_ * kResultBytes));
+  MNEME_ASSIGN(const uint64_t result, next_result());
+  MNEME_TRY(launch_compare(a, b, size, result));
+  ++results_used_;
+  return {};
+}
+
+Status GpuStream::compare_hashes_later(DevicePtr hashes, DevicePtr expected, std::span<const MemoryRange> ranges, Bytes page) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_ASSIGN(const uint64_t result, next_result());
+  PageHashes to{.hashes = hashes, .expected = expected, .result = result};
+  for (const MemoryRange& range : ranges) {
+    MNEME_ASSIGN(const uint64_t pages, pages_of(range.size, page));
+    if (Status launched = launch_hash(to, range, page); !launched.ok()) {
+      // What the ranges before it may have found is not the next one's.
+      if (to.first != 0) MNEME_TRY(copy(DevicePtr(result), DevicePtr(result + kResults * kResultBytes), Bytes(kResultBytes)));
+      return launched;
+    }
+    to.first += pages;
+  }
   ++results_used_;
   return {};
 }
@@ -210,13 +234,20 @@ Status GpuStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, 
 }
 
 Status GpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
-  if (page.count == 0) return error(Code::invalid_argument, "hashing {} at {}: pages of 0 bytes", size, from);
-  uint64_t pages = size.count / page.count + (size.count % page.count != 0);
-  if (pages == 0) return {};
-  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  void* arguments[] = {&hashes.address, &from.address, &size.count, &page.count, &pages};
+  return launch_hash({.hashes = hashes, .expected = {}}, {from, size}, page);
+}
+
+Status GpuStream::launch_hash(const PageHashes& to, const MemoryRange& range, Bytes page) {
+  if (page.count == 0) return error(Code::invalid_argument, "hashing {} at {}: pages of 0 bytes", range.size, range.address);
+  MNEME_ASSIGN(uint64_t pages, pages_of(range.size, page));
+  if (pages == 0) return {};
+  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+  PageHashes where = to;
+  MemoryRange from = range;
+  void* arguments[] = {&where.hashes.address, &from.address.address,   &from.size.count, &page.count, &pages,
+                       &where.first,          &where.expected.address, &where.result};
   return launch_own(kernels->hash_pages, "mneme_hash_pages", static_cast<uint32_t>(std::min(pages, kHashesAtOnce)), arguments);
 }
 

@@ -36,6 +36,7 @@ class GpuStream final : public Stream {
   Status compare_later(DevicePtr a, DevicePtr b, Bytes size) override;
   Result<std::vector<Comparison>> take_comparisons() override;
   Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) override;
+  Status compare_hashes_later(DevicePtr hashes, DevicePtr expected, std::span<const MemoryRange> ranges, Bytes page) override;
   Result<std::vector<Nanoseconds>> take_times() override;
 
  private:
@@ -55,6 +56,15 @@ class GpuStream final : public Stream {
   Status launch_own(FunctionHandle function, const char* name, uint32_t blocks, void** arguments);
   Status reserve_scratch(uint64_t size);
   Status launch_compare(DevicePtr a, DevicePtr b, Bytes size, uint64_t result);
+  // Where a range's hashes go: those of its pages begin with number `first`. Where `expected` is not null they are compared with
+  // those there, which have the same numbers.
+  struct PageHashes {
+    DevicePtr hashes, expected;
+    uint64_t first = 0;
+    uint64_t result = 0;  // of the comparison
+  };
+  Status launch_hash(const PageHashes& to, const MemoryRange& range, Bytes page);
+  Result<uint64_t> next_result();
   Status prepare_results();
   Status collect_results();
   Result<size_t> prepare_events();

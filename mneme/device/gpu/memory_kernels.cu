@@ -49,6 +49,12 @@ struct Difference {
     difference |= difference >> 1;
     bytes += (unsigned)__builtin_popcountll(difference & 0x0101010101010101ull);
   }
+
+  MNEME_MEMBER void add_to(u64* result) const {
+    if (bytes == 0) return;
+    add(&result[0], bytes);
+    lower(&result[1], first);
+  }
 };
 
 // Adds to result[0] the number of bytes in which [a, a+size) and [b, b+size) differ and lowers result[1] to the offset of the
@@ -87,10 +93,7 @@ MNEME_KERNEL void mneme_compare(const u8* a, const u8* b, u64 size, u64* result)
     whole = words * 8;
   }
   for (u64 i = whole + thread; i < size; i += threads) difference.see(a[i] ^ b[i], i);
-  if (difference.bytes != 0) {
-    add(&result[0], difference.bytes);
-    lower(&result[1], difference.first);
-  }
+  difference.add_to(result);
 }
 
 static constexpr u64 kPrime1 = 0x9e3779b185ebca87ull;
@@ -115,11 +118,13 @@ MNEME_DEVICE u64 avalanche(u64 h) {
   return h ^ h >> 32;
 }
 
-// hashes[i] becomes the hash of page i of [from, from+size). The words of a page are dealt to the block's threads two by two; each
-// thread's sequence runs through its own state, which starts from the thread's number and ends in an avalanche, so that both the
-// place and the order of every word count. The sum of the states is the hash: it depends on the page's bytes, its length and the
-// block size, and not on its address.
-MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 page, u64 pages) {
+// hashes[first + i] becomes the hash of page i of [from, from+size). Where `expected` is not null it is compared with
+// expected[first + i], and differences go to the result as those of the two arrays would by mneme_compare(). The words of a page
+// are dealt to the block's threads two by two; each thread's sequence runs through its own state, which starts from the thread's
+// number and ends in an avalanche, so that both the place and the order of every word count. The sum of the states is the hash:
+// it depends on the page's bytes, its length and the block size, and not on its address.
+MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 page, u64 pages, u64 first, const u64* expected,
+                                   u64* result) {
   u64 thread = thread_in_block();
   u64 step = threads_in_block();
   for (u64 p = block_in_grid(); p < pages; p += blocks_in_grid()) {
@@ -150,7 +155,11 @@ MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 pa
       if (rest != 0)
         state = round_of(round_of(state, load_bytes(begin + pairs * 16, low)), load_bytes(begin + pairs * 16 + low, rest - low));
     }
-    store_block_sum(&hashes[p], avalanche(state));
+    u64 index = first + p;
+    if (!store_block_sum(&hashes[index], avalanche(state)) || expected == nullptr) continue;
+    Difference difference;
+    difference.see(hashes[index] ^ expected[index], index * 8);
+    difference.add_to(result);
   }
 }
 

@@ -45,7 +45,7 @@ Compared compare(const u8* a, const u8* b, u64 size, unsigned blocks = 3) {
 std::vector<u64> hash(const u8* from, u64 size, u64 page, unsigned blocks) {
   u64 pages = (size + page - 1) / page;
   std::vector<u64> hashes(pages, 1);  // whatever is there before
-  host::run(blocks, kThreads, [&] { host::mneme_hash_pages(hashes.data(), from, size, page, pages); });
+  host::run(blocks, kThreads, [&] { host::mneme_hash_pages(hashes.data(), from, size, page, pages, 0, nullptr, nullptr); });
   return hashes;
 }
 
@@ -82,6 +82,41 @@ TEST(MemoryKernels, HashDependsOnTheBytesAndNotOnTheirAddressOrTheGrid) {
   for (unsigned offset : {1, 2, 7, 8, 12})
     EXPECT_EQ(hash(Placed(bytes, offset).data, bytes.size(), 4096, 10), expected) << offset;
   EXPECT_EQ(std::set<u64>(expected.begin(), expected.end()).size(), expected.size());
+}
+
+TEST(MemoryKernels, HashesAreComparedWithThoseThatAreExpected) {
+  constexpr u64 kPage = 512, kPages = 20, kSize = kPages * kPage - 100;  // the last page is short
+  std::vector<u8> bytes = random_bytes(kSize);
+  const std::vector<u64> expected = hash(bytes.data(), kSize, kPage, 2);
+  for (unsigned blocks : {1u, 3u, 20u}) {
+    const auto check = [&](u64 first, u64 result[2]) {
+      std::vector<u64> hashes(kPages, 1);
+      host::run(blocks, kThreads, [&] {
+        host::mneme_hash_pages(hashes.data(), bytes.data() + first * kPage, kSize - first * kPage, kPage, kPages - first, first,
+                               expected.data(), result);
+      });
+    };
+    u64 equal[2] = {0, ~0ull};
+    check(0, equal);
+    check(3, equal);  // of the pages behind the third
+    EXPECT_EQ(equal[0], 0u);
+    EXPECT_EQ(equal[1], ~0ull);
+    // Any bit of any page.
+    for (u64 page = 0; page < kPages; ++page) {
+      for (u64 bit : {u64{0}, u64{7}, 8 * 255 + 3 + page, u64{8 * 411}}) {
+        bytes[page * kPage + bit / 8] ^= static_cast<u8>(1 << bit % 8);
+        u64 different[2] = {0, ~0ull};
+        check(0, different);
+        EXPECT_GT(different[0], 0u) << page << " " << bit;
+        EXPECT_LE(different[0], 8u) << page << " " << bit;
+        EXPECT_EQ(different[1] / 8, page) << bit;
+        u64 behind[2] = {0, ~0ull};
+        check(3, behind);
+        EXPECT_EQ(behind[0], page < 3 ? 0 : different[0]) << page << " " << bit;
+        bytes[page * kPage + bit / 8] ^= static_cast<u8>(1 << bit % 8);
+      }
+    }
+  }
 }
 
 TEST(MemoryKernels, HashSeesEveryByteAndEveryExchange) {

@@ -36,7 +36,9 @@ inline void run_own_kernel(const std::string& name, unsigned blocks, unsigned th
   } else if (name == "mneme_complement_bytes") {
     host::run(blocks, threads, [&] { mneme_complement_bytes(writable_at(0), writable_at(1), bytes_at(2), u64_at(3)); });
   } else {
-    host::run(blocks, threads, [&] { mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4)); });
+    host::run(blocks, threads, [&] {
+      mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4), u64_at(5), words_at(6), words_at(7));
+    });
   }
 }
 

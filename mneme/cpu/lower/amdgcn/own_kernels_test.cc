@@ -71,10 +71,39 @@ TEST_P(OwnKernels, HashesAreTheHosts) {
   const std::vector<u8> bytes = random_bytes(40000);
   for (unsigned shift : {0, 5}) {
     const u64 page = 4096, size = bytes.size() - shift, pages = (size + page - 1) / page;
-    std::vector<u64> hashes(pages), expected(pages);
-    host::run(kBlocks, kThreads, [&] { host::mneme_hash_pages(expected.data(), bytes.data() + shift, size, page, pages); });
-    ASSERT_OK(launch("mneme_hash_pages", address(hashes.data()), address(bytes.data() + shift), size, page, pages));
+    std::vector<u64> hashes(pages, 1), expected(pages);
+    host::run(kBlocks, kThreads,
+              [&] { host::mneme_hash_pages(expected.data(), bytes.data() + shift, size, page, pages, 0, nullptr, nullptr); });
+    ASSERT_OK(launch("mneme_hash_pages", address(hashes.data()), address(bytes.data() + shift), size, page, pages, u64{0}, u64{0},
+                     u64{0}));
     EXPECT_EQ(hashes, expected) << shift;
+  }
+}
+
+TEST_P(OwnKernels, HashesAreComparedWithThoseThatAreExpected) {
+  ASSERT_NO_FATAL_FAILURE(load("memory", "mneme_hash_pages"));
+  std::vector<u8> bytes = random_bytes(40000);
+  const u64 page = 4096, size = bytes.size(), pages = (size + page - 1) / page;
+  std::vector<u64> hashes(pages), expected(pages);
+  host::run(kBlocks, kThreads,
+            [&] { host::mneme_hash_pages(expected.data(), bytes.data(), size, page, pages, 0, nullptr, nullptr); });
+  u64 result[] = {0, ~0ull};
+  const auto compare = [&] {
+    result[0] = 0;
+    result[1] = ~0ull;
+    ASSERT_OK(launch("mneme_hash_pages", address(hashes.data()), address(bytes.data()), size, page, pages, u64{0},
+                     address(expected.data()), address(result)));
+  };
+  ASSERT_NO_FATAL_FAILURE(compare());
+  EXPECT_EQ(result[0], 0u);
+  EXPECT_EQ(result[1], ~0ull);
+  for (const u64 at : {u64{0}, u64{9000}, u64{size - 1}}) {
+    bytes[at] ^= 0x80;
+    ASSERT_NO_FATAL_FAILURE(compare());
+    EXPECT_GT(result[0], 0u) << at;
+    EXPECT_LE(result[0], 8u) << at;
+    EXPECT_EQ(result[1] / 8, at / page);
+    bytes[at] ^= 0x80;
   }
 }
 
