@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <thread>
 
@@ -1046,6 +1048,9 @@ TEST_F(CudaDeviceTest, PagesAreHashedAndComparedByOneOperation) {
   const int before = state->operations;
   ASSERT_TRUE(stream->compare_hashes_later(hashes, expected, {&range, 1}, 64_KiB).ok());
   EXPECT_EQ(state->operations - before, 1);
+  EXPECT_EQ(stream->take_comparisons()->size(), 1u);
+  EXPECT_EQ(state->operations - before, 1) << "the kernel tells the result itself";
+  ASSERT_TRUE(stream->compare_hashes_later(hashes, expected, {&range, 1}, 64_KiB).ok());
   fail("cuLaunchKernelEx", CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   EXPECT_EQ(stream->compare_hashes_later(hashes, expected, {&range, 1}, 64_KiB).code(), Code::invalid_argument);
   EXPECT_EQ(stream->take_comparisons()->size(), 1u) << "one that was not started has no result";
@@ -1060,6 +1065,29 @@ TEST_F(CudaDeviceTest, PagesAreHashedAndComparedByOneOperation) {
   ASSERT_TRUE(found.ok() && found->size() == 1u);
   EXPECT_EQ(found->at(0).differing_bytes, 0u);
   for (DevicePtr one : {memory, hashes, expected}) EXPECT_TRUE(device->free(one).ok());
+}
+
+// Memory is equal only where a kernel has said so.
+TEST_F(CudaDeviceTest, AComparisonThatWasNotMadeIsNoResult) {
+  open();
+  const DevicePtr memory = *device->allocate(64_KiB), hashes = *device->allocate(Bytes(8));
+  const MemoryRange range{memory, 64_KiB};
+  ASSERT_TRUE(stream->hash_pages_to(hashes, memory, 64_KiB, 64_KiB).ok());
+  const auto compared = [&] { return stream->compare_later(memory, memory, 64_KiB); };
+  const auto hashed = [&] { return stream->compare_hashes_later(hashes, hashes, {&range, 1}, 64_KiB); };
+  for (const std::function<Status()>& start : {std::function<Status()>(compared), std::function<Status()>(hashed)}) {
+    ASSERT_TRUE(start().ok());
+    EXPECT_EQ(stream->take_comparisons()->at(0).differing_bytes, 0u);
+    ASSERT_TRUE(start().ok());
+    state->own_kernels_do_nothing = true;
+    ASSERT_TRUE(start().ok());
+    EXPECT_EQ(stream->take_comparisons().status().to_string(),
+              "internal: comparing memory: the device was waited for, and has told no result");
+    state->own_kernels_do_nothing = false;
+    ASSERT_TRUE(start().ok());
+    EXPECT_EQ(stream->take_comparisons()->size(), 1u);
+  }
+  for (DevicePtr one : {memory, hashes}) EXPECT_TRUE(device->free(one).ok());
 }
 
 TEST_F(CudaDeviceTest, ResultsThatCouldNotBeTakenAreNobodysLater) {

@@ -505,7 +505,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   const bool own = launch.kernel.starts_with("mneme_");
   mneme::cuda::fake_activity(state.kernel_time, own);
   if (own) {
-    mneme::gpu::host::run_own_kernel(launch.kernel, config->gridDimX, config->blockDimX, arguments);
+    if (!state.own_kernels_do_nothing)
+      mneme::gpu::host::run_own_kernel(launch.kernel, config->gridDimX, config->blockDimX, arguments);
     return CUDA_SUCCESS;
   }
   unsigned grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ},

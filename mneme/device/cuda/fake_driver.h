@@ -44,6 +44,8 @@ struct FakeDriverState {
   CUresult fault = CUDA_SUCCESS;
   // Launches of kernels and graphs return at once, to measure what stands before the driver.
   bool idle = false;
+  // Mneme's own kernels are launched and do nothing.
+  bool own_kernels_do_nothing = false;
 
   std::map<CUlimit, size_t> limits;              // that were set
   std::map<CUdevice_attribute, int> attributes;  // of the device, where they are not as usual

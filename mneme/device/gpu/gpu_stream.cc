@@ -15,9 +15,12 @@ constexpr uint64_t kLongRange = 1 << 20;
 constexpr Bytes kGatheredPiece{64 << 10};
 constexpr uint32_t kGatheringBlocks = 16;
 constexpr uint64_t kHashesAtOnce = uint64_t{1} << 20;  // 8 MiB of scratch
-// Comparisons that are started before their results are fetched: of two words each, which are 0 and ~0 before.
+// Comparisons that are started before their results are read: of two words each, the first of which is kNotTold before.
 constexpr uint64_t kResults = 256;
 constexpr uint64_t kResultBytes = 2 * sizeof(uint64_t);
+constexpr uint64_t kNotTold = ~uint64_t{0};
+// As tell() of memory_kernels.cu leaves it.
+constexpr uint64_t kNothingGathered[] = {0, ~uint64_t{0}, 0};
 
 Comparison comparison_of(const uint64_t* result) {
   Comparison comparison;
@@ -44,8 +47,8 @@ GpuStream::~GpuStream() {
   const Api& api = context_.api();
   api.synchronize(handle_);
   if (scratch_ != 0) api.free(scratch_);
-  if (results_ != 0) api.free(results_);
-  if (host_results_ != nullptr) api.free_host(host_results_);
+  if (gathered_ != 0) api.free(gathered_);
+  if (results_ != nullptr) api.free_host(results_);
   for (const EventPair& pair : events_) {
     api.destroy(pair.start);
     api.destroy(pair.end);
@@ -117,55 +120,58 @@ Result<Comparison> GpuStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
   MNEME_TRY(fill(DevicePtr(scratch_), std::byte{0}, Bytes(sizeof(uint64_t))));
   MNEME_TRY(fill(DevicePtr(scratch_ + sizeof(uint64_t)), std::byte{0xff}, Bytes(sizeof(uint64_t))));
 
-  MNEME_TRY(launch_compare(a, b, size, scratch_));
+  MNEME_TRY(launch_compare(a, b, size, {scratch_}));
   MNEME_TRY(staging_.to_host(std::as_writable_bytes(std::span(result)), DevicePtr(scratch_))
                 .with_context(fmt::format("comparing {} at {} and {}", size, a, b)));
   return comparison_of(result.data());
 }
 
-Status GpuStream::launch_compare(DevicePtr a, DevicePtr b, Bytes size, uint64_t result) {
+Status GpuStream::launch_compare(DevicePtr a, DevicePtr b, Bytes size, Findings findings) {
   MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
-  void* arguments[] = {&a.address, &b.address, &size.count, &result};
+  void* arguments[] = {&a.address, &b.address, &size.count, &findings.gathered, &findings.told};
   uint64_t useful = (size.count / 16 + LazyMemoryKernels::kThreads) / LazyMemoryKernels::kThreads;
   auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernels->compare_blocks, useful));
   return launch_own(kernels->compare, "mneme_compare", blocks, arguments);
 }
 
 Status GpuStream::prepare_results() {
-  if (results_ != 0) return {};
+  if (gathered_ != 0) return {};
   const Api& api = context_.api();
-  constexpr uint64_t kBytes = kResults * kResultBytes;
-  if (host_results_ == nullptr) {
+  if (results_ == nullptr) {
     void* pinned = nullptr;
-    MNEME_TRY(context_.check_call(api.allocate_host(&pinned, kBytes), context_.words().allocate_host, "({}), for results",
-                                  Bytes(kBytes)));
-    host_results_ = static_cast<uint64_t*>(pinned);
+    const Bytes size(kResults * kResultBytes);
+    MNEME_TRY(
+        context_.check_call(api.allocate_host(&pinned, size.count), context_.words().allocate_host, "({}), for results", size));
+    results_ = static_cast<uint64_t*>(pinned);
   }
-  std::vector<uint64_t> fresh;
-  for (uint64_t i = 0; i < 2 * kResults; ++i) fresh.insert(fresh.end(), {0, ~uint64_t{0}});
+  std::vector<uint64_t> fresh(std::begin(kNothingGathered), std::end(kNothingGathered));
+  fresh.insert(fresh.end(), std::begin(kNothingGathered), std::end(kNothingGathered));
+  const Bytes size(fresh.size() * sizeof(uint64_t));
   uint64_t memory = 0;
-  MNEME_TRY(
-      context_.check_call(api.allocate(&memory, 2 * kBytes), context_.words().allocate, "({}), for results", Bytes(2 * kBytes)));
+  MNEME_TRY(context_.check_call(api.allocate(&memory, size.count), context_.words().allocate, "({}), for results", size));
   Status filled = staging_.to_device(DevicePtr(memory), std::as_bytes(std::span(fresh)));
   if (filled.ok())
-    results_ = memory;
+    gathered_ = memory;
   else
     api.free(memory);
   return filled;
 }
 
-// Where the result of the next comparison goes, which counts once results_used_ does.
-Result<uint64_t> GpuStream::next_result() {
+// Of the next comparison, which counts once results_used_ does. The kernel writes to pinned memory at the address that it has on
+// the host, as all kernels can.
+Result<GpuStream::Findings> GpuStream::next_findings() {
   MNEME_TRY(prepare_results());
   if (results_used_ == kResults) MNEME_TRY(collect_results());
-  return results_ + results_used_ * kResultBytes;
+  uint64_t* const result = results_ + 2 * results_used_;
+  *result = kNotTold;
+  return Findings{gathered_, reinterpret_cast<uint64_t>(result)};
 }
 
 Status GpuStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  MNEME_ASSIGN(const uint64_t result, next_result());
-  MNEME_TRY(launch_compare(a, b, size, result));
+  MNEME_ASSIGN(const Findings findings, next_findings());
+  MNEME_TRY(launch_compare(a, b, size, findings));
   ++results_used_;
   return {};
 }
@@ -173,18 +179,34 @@ Status GpuStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
 Status GpuStream::compare_hashes_later(DevicePtr hashes, DevicePtr expected, std::span<const MemoryRange> ranges, Bytes page) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  MNEME_ASSIGN(const uint64_t result, next_result());
-  PageHashes to{.hashes = hashes, .expected = expected, .result = result};
-  for (const MemoryRange& range : ranges) {
-    MNEME_ASSIGN(const uint64_t pages, pages_of(range.size, page));
-    if (Status launched = launch_hash(to, range, page); !launched.ok()) {
-      // What the ranges before it may have found is not the next one's.
-      if (to.first != 0) MNEME_TRY(copy(DevicePtr(result), DevicePtr(result + kResults * kResultBytes), Bytes(kResultBytes)));
-      return launched;
-    }
-    to.first += pages;
+  MNEME_ASSIGN(const Findings findings, next_findings());
+  const PageHashes to{.hashes = hashes, .expected = expected, .findings = findings};
+  if (Status launched = launch_hashes(to, ranges, page); !launched.ok()) {
+    // What a part of it may have found is not the next one's.
+    const Bytes size(sizeof kNothingGathered);
+    MNEME_TRY(copy(DevicePtr(gathered_), DevicePtr(gathered_) + size, size));
+    return launched;
   }
   ++results_used_;
+  return {};
+}
+
+// All ranges have findings together, which the last one tells.
+Status GpuStream::launch_hashes(const PageHashes& to, std::span<const MemoryRange> ranges, Bytes page) {
+  uint64_t pages = 0;
+  for (const MemoryRange& range : ranges) {
+    MNEME_ASSIGN(const uint64_t of_range, pages_of(range.size, page));
+    pages += of_range;
+  }
+  if (pages == 0) return launch_compare(to.hashes, to.expected, Bytes(), to.findings);
+  PageHashes some = to;
+  for (const MemoryRange& range : ranges) {
+    MNEME_ASSIGN(const uint64_t of_range, pages_of(range.size, page));
+    if (of_range == 0) continue;
+    some.findings.told = some.first + of_range == pages ? to.findings.told : 0;
+    MNEME_TRY(launch_hash(some, range, page));
+    some.first += of_range;
+  }
   return {};
 }
 
@@ -193,15 +215,12 @@ Status GpuStream::collect_results() {
   const uint64_t count = std::exchange(results_used_, 0);
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  const Api& api = context_.api();
-  if (count != 0) {
-    const Bytes size(count * kResultBytes);
-    MNEME_TRY(context_.check_call(api.copy_to_host(host_results_, results_, size.count, handle_), context_.words().copy_to_host,
-                                  "({}), results", size));
-    MNEME_TRY(copy(DevicePtr(results_), DevicePtr(results_ + kResults * kResultBytes), size));
+  MNEME_TRY(context_.check_call(context_.api().synchronize(handle_), context_.words().synchronize));
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t* const result = results_ + 2 * i;
+    if (*result == kNotTold) return error(Code::internal, "comparing memory: the device was waited for, and has told no result");
+    collected_.push_back(comparison_of(result));
   }
-  MNEME_TRY(context_.check_call(api.synchronize(handle_), context_.words().synchronize));
-  for (uint64_t i = 0; i < count; ++i) collected_.push_back(comparison_of(host_results_ + 2 * i));
   return {};
 }
 
@@ -236,7 +255,7 @@ Status GpuStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, 
 Status GpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  return launch_hash({.hashes = hashes, .expected = {}}, {from, size}, page);
+  return launch_hash({.hashes = hashes, .expected = {}, .findings = {}}, {from, size}, page);
 }
 
 Status GpuStream::launch_hash(const PageHashes& to, const MemoryRange& range, Bytes page) {
@@ -246,8 +265,8 @@ Status GpuStream::launch_hash(const PageHashes& to, const MemoryRange& range, By
   MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   PageHashes where = to;
   MemoryRange from = range;
-  void* arguments[] = {&where.hashes.address, &from.address.address,   &from.size.count, &page.count, &pages,
-                       &where.first,          &where.expected.address, &where.result};
+  void* arguments[] = {&where.hashes.address, &from.address.address,   &from.size.count,         &page.count,         &pages,
+                       &where.first,          &where.expected.address, &where.findings.gathered, &where.findings.told};
   return launch_own(kernels->hash_pages, "mneme_hash_pages", static_cast<uint32_t>(std::min(pages, kHashesAtOnce)), arguments);
 }
 
@@ -464,7 +483,8 @@ Status GpuStream::read_through(DevicePtr from, Bytes size) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(reserve_scratch(2 * sizeof(uint64_t)));
-  void* arguments[] = {&from.address, &from.address, &size.count, &scratch_};
+  uint64_t told = 0;
+  void* arguments[] = {&from.address, &from.address, &size.count, &scratch_, &told};
   return launch_own(kernels->compare, "mneme_compare", kernels->compare_blocks, arguments);
 }
 

@@ -55,16 +55,22 @@ class GpuStream final : public Stream {
   Status launch_packed(const GpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   Status launch_own(FunctionHandle function, const char* name, uint32_t blocks, void** arguments);
   Status reserve_scratch(uint64_t size);
-  Status launch_compare(DevicePtr a, DevicePtr b, Bytes size, uint64_t result);
+  // Where a comparison gathers what its blocks find, and where the last of them tells it. 0: they do not tell, and what they have
+  // gathered stays.
+  struct Findings {
+    uint64_t gathered = 0, told = 0;
+  };
+  Status launch_compare(DevicePtr a, DevicePtr b, Bytes size, Findings findings);
   // Where a range's hashes go: those of its pages begin with number `first`. Where `expected` is not null they are compared with
   // those there, which have the same numbers.
   struct PageHashes {
     DevicePtr hashes, expected;
     uint64_t first = 0;
-    uint64_t result = 0;  // of the comparison
+    Findings findings;
   };
   Status launch_hash(const PageHashes& to, const MemoryRange& range, Bytes page);
-  Result<uint64_t> next_result();
+  Status launch_hashes(const PageHashes& to, std::span<const MemoryRange> ranges, Bytes page);
+  Result<Findings> next_findings();
   Status prepare_results();
   Status collect_results();
   Result<size_t> prepare_events();
@@ -81,10 +87,8 @@ class GpuStream final : public Stream {
   uint64_t scratch_size_ = 0;
   LaunchTimer* activity_ = nullptr;  // once a launch was timed by it
   std::vector<LaunchTag> timed_;     // by the activity clock, not taken yet
-  // On the device: the results of comparisons that were started, and behind them the values to set them back to. On the host,
-  // pinned: where the results are copied to.
-  uint64_t results_ = 0;
-  uint64_t* host_results_ = nullptr;
+  uint64_t gathered_ = 0;        // on the device: what a comparison that was started finds, and behind it what that is before one
+  uint64_t* results_ = nullptr;  // on the host, pinned: what comparisons have told, two words each
   uint64_t results_used_ = 0;
   std::vector<Comparison> collected_;
   struct EventPair {

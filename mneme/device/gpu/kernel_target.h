@@ -17,8 +17,11 @@ MNEME_DEVICE unsigned threads_in_block() { return __builtin_amdgcn_workgroup_siz
 MNEME_DEVICE unsigned block_in_grid() { return __builtin_amdgcn_workgroup_id_x(); }
 MNEME_DEVICE unsigned blocks_in_grid() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
 MNEME_DEVICE unsigned threads_in_wave() { return __builtin_amdgcn_wavefrontsize(); }
-MNEME_DEVICE void add(unsigned long long* to, unsigned long long value) {
-  __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+MNEME_DEVICE unsigned long long add(unsigned long long* to, unsigned long long value) {
+  return __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+MNEME_DEVICE unsigned long long exchange(unsigned long long* to, unsigned long long value) {
+  return __hip_atomic_exchange(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 MNEME_DEVICE void lower(unsigned long long* to, unsigned long long value) {
   __hip_atomic_fetch_min(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
@@ -33,6 +36,8 @@ MNEME_DEVICE void wait_for_block() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+// Between a thread's accesses of memory, as all threads of the device see them.
+MNEME_DEVICE void order_on_device() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent"); }
 
 #else
 
@@ -43,14 +48,18 @@ MNEME_DEVICE unsigned threads_in_block() { return __nvvm_read_ptx_sreg_ntid_x();
 MNEME_DEVICE unsigned block_in_grid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 MNEME_DEVICE unsigned blocks_in_grid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
 MNEME_DEVICE constexpr unsigned threads_in_wave() { return 32; }
-MNEME_DEVICE void add(unsigned long long* to, unsigned long long value) {
-  __nvvm_atom_add_gen_ll((long long*)to, (long long)value);
+MNEME_DEVICE unsigned long long add(unsigned long long* to, unsigned long long value) {
+  return (unsigned long long)__nvvm_atom_add_gen_ll((long long*)to, (long long)value);
+}
+MNEME_DEVICE unsigned long long exchange(unsigned long long* to, unsigned long long value) {
+  return (unsigned long long)__nvvm_atom_xchg_gen_ll((long long*)to, (long long)value);
 }
 MNEME_DEVICE void lower(unsigned long long* to, unsigned long long value) { __nvvm_atom_min_gen_ull(to, value); }
 MNEME_DEVICE unsigned from_lane(unsigned value, int distance) {
   return (unsigned)__nvvm_shfl_sync_down_i32(0xffffffffu, (int)value, distance, 31);
 }
 MNEME_DEVICE void wait_for_block() { __syncthreads(); }
+MNEME_DEVICE void order_on_device() { __nvvm_membar_gl(); }
 
 #endif
 
@@ -75,5 +84,16 @@ MNEME_DEVICE bool store_block_sum(unsigned long long* to, unsigned long long val
   if (thread_in_block() != 0) return false;
   for (unsigned wave = 1; wave < threads_in_block() / wave_size; ++wave) value += of_waves[wave];
   *to = value;
+  return true;
+}
+// Every thread of the launch calls it, once. True in one of them, after all that the others have done before. `blocks` is 0
+// before the launch and after it.
+MNEME_DEVICE bool is_last_of_launch(unsigned long long* blocks) {
+  wait_for_block();
+  if (thread_in_block() != 0) return false;
+  order_on_device();
+  if (add(blocks, 1) + 1 != blocks_in_grid()) return false;
+  order_on_device();
+  exchange(blocks, 0);
   return true;
 }

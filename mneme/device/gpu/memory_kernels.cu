@@ -57,9 +57,17 @@ struct Difference {
   }
 };
 
+// Moves what all threads of the launch have added to the result to `told`, where the host reads it, unless that is null. The next
+// comparison finds the result as it is before one: 0, ~0 and 0.
+MNEME_DEVICE void tell(u64* result, u64* told) {
+  if (told == nullptr || !is_last_of_launch(&result[2])) return;
+  told[1] = exchange(&result[1], ~0ull);
+  told[0] = exchange(&result[0], 0);
+}
+
 // Adds to result[0] the number of bytes in which [a, a+size) and [b, b+size) differ and lowers result[1] to the offset of the
-// first of them.
-MNEME_KERNEL void mneme_compare(const u8* a, const u8* b, u64 size, u64* result) {
+// first of them; then tell().
+MNEME_KERNEL void mneme_compare(const u8* a, const u8* b, u64 size, u64* result, u64* told) {
   u64 thread = (u64)block_in_grid() * threads_in_block() + thread_in_block();
   u64 threads = (u64)blocks_in_grid() * threads_in_block();
   Difference difference;
@@ -94,6 +102,7 @@ MNEME_KERNEL void mneme_compare(const u8* a, const u8* b, u64 size, u64* result)
   }
   for (u64 i = whole + thread; i < size; i += threads) difference.see(a[i] ^ b[i], i);
   difference.add_to(result);
+  tell(result, told);
 }
 
 static constexpr u64 kPrime1 = 0x9e3779b185ebca87ull;
@@ -124,7 +133,7 @@ MNEME_DEVICE u64 avalanche(u64 h) {
 // number and ends in an avalanche, so that both the place and the order of every word count. The sum of the states is the hash:
 // it depends on the page's bytes, its length and the block size, and not on its address.
 MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 page, u64 pages, u64 first, const u64* expected,
-                                   u64* result) {
+                                   u64* result, u64* told) {
   u64 thread = thread_in_block();
   u64 step = threads_in_block();
   for (u64 p = block_in_grid(); p < pages; p += blocks_in_grid()) {
@@ -161,6 +170,7 @@ MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 pa
     difference.see(hashes[index] ^ expected[index], index * 8);
     difference.add_to(result);
   }
+  tell(result, told);
 }
 
 struct ListedCopy {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace mneme::gpu::host {
 
@@ -17,6 +18,7 @@ inline unsigned threads_in_block() { return place.threads; }
 inline unsigned block_in_grid() { return place.block; }
 inline unsigned blocks_in_grid() { return place.blocks; }
 inline void add(unsigned long long* to, unsigned long long value) { *to += value; }
+inline unsigned long long exchange(unsigned long long* to, unsigned long long value) { return std::exchange(*to, value); }
 inline void lower(unsigned long long* to, unsigned long long value) {
   if (value < *to) *to = value;
 }
@@ -24,6 +26,9 @@ inline void lower(unsigned long long* to, unsigned long long value) {
 inline bool store_block_sum(unsigned long long* to, unsigned long long value) {
   *to = place.thread == 0 ? value : *to + value;
   return place.thread + 1 == place.threads;
+}
+inline bool is_last_of_launch(unsigned long long*) {
+  return place.thread + 1 == place.threads && place.block + 1 == place.blocks;
 }
 
 #define MNEME_MEMORY_KERNELS_ON_HOST

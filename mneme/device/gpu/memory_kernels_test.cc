@@ -38,14 +38,15 @@ struct Compared {
 
 Compared compare(const u8* a, const u8* b, u64 size, unsigned blocks = 3) {
   u64 result[2] = {0, ~0ull};
-  host::run(blocks, kThreads, [&] { host::mneme_compare(a, b, size, result); });
+  host::run(blocks, kThreads, [&] { host::mneme_compare(a, b, size, result, nullptr); });
   return {result[0], result[1]};
 }
 
 std::vector<u64> hash(const u8* from, u64 size, u64 page, unsigned blocks) {
   u64 pages = (size + page - 1) / page;
   std::vector<u64> hashes(pages, 1);  // whatever is there before
-  host::run(blocks, kThreads, [&] { host::mneme_hash_pages(hashes.data(), from, size, page, pages, 0, nullptr, nullptr); });
+  host::run(blocks, kThreads,
+            [&] { host::mneme_hash_pages(hashes.data(), from, size, page, pages, 0, nullptr, nullptr, nullptr); });
   return hashes;
 }
 
@@ -65,6 +66,44 @@ TEST(MemoryKernels, CompareCountsAndPlacesDifferencesAtEveryAlignment) {
         EXPECT_EQ(compared.bytes, changed.size()) << size << " " << offset_a << " " << offset_b;
         EXPECT_EQ(compared.first, *changed.begin()) << size << " " << offset_a << " " << offset_b;
       }
+    }
+  }
+}
+
+// What is told is of all launches since something was, and the next comparison begins anew.
+TEST(MemoryKernels, WhatWasFoundIsToldByTheLastOfALaunch) {
+  std::vector<u8> a = random_bytes(3000), b = a;
+  for (size_t at : {5, 1700, 2999}) b[at] ^= 0x40;
+  constexpr u64 kPage = 500, kPages = 6;
+  std::vector<u64> hashes(kPages);
+  const std::vector<u64> expected = hash(a.data(), a.size(), kPage, 2);
+  u64 result[3] = {0, ~0ull, 0};
+  for (unsigned blocks : {1u, 3u}) {
+    for (int round = 0; round < 2; ++round) {
+      u64 told[2] = {77, 77};
+      const auto compare_half = [&](u64 begin, u64* tell) {
+        host::run(blocks, kThreads, [&] { host::mneme_compare(a.data() + begin, b.data() + begin, 1500, result, tell); });
+      };
+      compare_half(0, nullptr);
+      EXPECT_EQ(told[0], 77u);
+      compare_half(1500, told);
+      EXPECT_EQ(told[0], 3u);
+      EXPECT_EQ(told[1], 5u);
+      compare_half(1500, told);
+      EXPECT_EQ(told[0], 2u);
+      EXPECT_EQ(told[1], 200u);
+      const auto check = [&](const std::vector<u8>& bytes) {
+        host::run(blocks, kThreads, [&] {
+          host::mneme_hash_pages(hashes.data(), bytes.data(), bytes.size(), kPage, kPages, 0, expected.data(), result, told);
+        });
+      };
+      check(b);
+      EXPECT_GT(told[0], 16u) << "of three hashes";
+      EXPECT_EQ(told[1] / 8, 0u);
+      check(a);
+      EXPECT_EQ(told[0], 0u);
+      EXPECT_EQ(told[1], ~0ull);
+      EXPECT_EQ(std::vector<u64>(result, result + 3), (std::vector<u64>{0, ~0ull, 0}));
     }
   }
 }
@@ -93,7 +132,7 @@ TEST(MemoryKernels, HashesAreComparedWithThoseThatAreExpected) {
       std::vector<u64> hashes(kPages, 1);
       host::run(blocks, kThreads, [&] {
         host::mneme_hash_pages(hashes.data(), bytes.data() + first * kPage, kSize - first * kPage, kPage, kPages - first, first,
-                               expected.data(), result);
+                               expected.data(), result, nullptr);
       });
     };
     u64 equal[2] = {0, ~0ull};

@@ -22,7 +22,7 @@ inline void run_own_kernel(const std::string& name, unsigned blocks, unsigned th
     return host::run(blocks, threads, [&] { kernel(bytes_at(0), bytes_at(1), u64_at(2), measure, tallies); });
   }
   if (name == "mneme_compare") {
-    host::run(blocks, threads, [&] { mneme_compare(bytes_at(0), bytes_at(1), u64_at(2), words_at(3)); });
+    host::run(blocks, threads, [&] { mneme_compare(bytes_at(0), bytes_at(1), u64_at(2), words_at(3), words_at(4)); });
   } else if (name == "mneme_copy_listed") {
     auto list = reinterpret_cast<const ListedCopy*>(u64_at(0));
     host::run(blocks, threads, [&] { mneme_copy_listed(list, u64_at(1)); });
@@ -37,7 +37,8 @@ inline void run_own_kernel(const std::string& name, unsigned blocks, unsigned th
     host::run(blocks, threads, [&] { mneme_complement_bytes(writable_at(0), writable_at(1), bytes_at(2), u64_at(3)); });
   } else {
     host::run(blocks, threads, [&] {
-      mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4), u64_at(5), words_at(6), words_at(7));
+      mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4), u64_at(5), words_at(6), words_at(7),
+                       words_at(8));
     });
   }
 }

@@ -58,11 +58,27 @@ TEST_P(OwnKernels, CompareCountsAndPlacesDifferences) {
       std::vector<u8> b = a;
       for (size_t at : {size - 1, size / 2, size / 3}) b[shift + at] ^= 0x10;
       u64 result[] = {0, ~0ull}, expected[] = {0, ~0ull};
-      host::run(kBlocks, kThreads, [&] { host::mneme_compare(a.data() + shift, b.data() + shift, size, expected); });
-      ASSERT_OK(launch("mneme_compare", address(a.data() + shift), address(b.data() + shift), u64{size}, address(result)));
+      host::run(kBlocks, kThreads, [&] { host::mneme_compare(a.data() + shift, b.data() + shift, size, expected, nullptr); });
+      ASSERT_OK(
+          launch("mneme_compare", address(a.data() + shift), address(b.data() + shift), u64{size}, address(result), u64{0}));
       EXPECT_EQ(result[0], expected[0]) << size << " at " << shift;
       EXPECT_EQ(result[1], expected[1]) << size << " at " << shift;
     }
+  }
+}
+
+TEST_P(OwnKernels, WhatWasFoundIsToldByTheLastBlock) {
+  ASSERT_NO_FATAL_FAILURE(load("memory", "mneme_compare"));
+  const std::vector<u8> a = random_bytes(20000);
+  u64 gathered[] = {0, ~0ull, 0};
+  for (size_t differing : {3, 0, 1}) {
+    std::vector<u8> b = a;
+    for (size_t i = 0; i < differing; ++i) b[100 + 9000 * i] ^= 0x10;
+    u64 told[] = {77, 77};
+    ASSERT_OK(launch("mneme_compare", address(a.data()), address(b.data()), u64{a.size()}, address(gathered), address(told)));
+    EXPECT_EQ(told[0], differing);
+    EXPECT_EQ(told[1], differing == 0 ? ~0ull : 100);
+    EXPECT_TRUE(gathered[0] == 0 && gathered[1] == ~0ull && gathered[2] == 0) << differing;
   }
 }
 
@@ -72,10 +88,11 @@ TEST_P(OwnKernels, HashesAreTheHosts) {
   for (unsigned shift : {0, 5}) {
     const u64 page = 4096, size = bytes.size() - shift, pages = (size + page - 1) / page;
     std::vector<u64> hashes(pages, 1), expected(pages);
-    host::run(kBlocks, kThreads,
-              [&] { host::mneme_hash_pages(expected.data(), bytes.data() + shift, size, page, pages, 0, nullptr, nullptr); });
+    host::run(kBlocks, kThreads, [&] {
+      host::mneme_hash_pages(expected.data(), bytes.data() + shift, size, page, pages, 0, nullptr, nullptr, nullptr);
+    });
     ASSERT_OK(launch("mneme_hash_pages", address(hashes.data()), address(bytes.data() + shift), size, page, pages, u64{0}, u64{0},
-                     u64{0}));
+                     u64{0}, u64{0}));
     EXPECT_EQ(hashes, expected) << shift;
   }
 }
@@ -86,13 +103,12 @@ TEST_P(OwnKernels, HashesAreComparedWithThoseThatAreExpected) {
   const u64 page = 4096, size = bytes.size(), pages = (size + page - 1) / page;
   std::vector<u64> hashes(pages), expected(pages);
   host::run(kBlocks, kThreads,
-            [&] { host::mneme_hash_pages(expected.data(), bytes.data(), size, page, pages, 0, nullptr, nullptr); });
-  u64 result[] = {0, ~0ull};
+            [&] { host::mneme_hash_pages(expected.data(), bytes.data(), size, page, pages, 0, nullptr, nullptr, nullptr); });
+  u64 gathered[] = {0, ~0ull, 0}, result[] = {5, 5};
   const auto compare = [&] {
-    result[0] = 0;
-    result[1] = ~0ull;
     ASSERT_OK(launch("mneme_hash_pages", address(hashes.data()), address(bytes.data()), size, page, pages, u64{0},
-                     address(expected.data()), address(result)));
+                     address(expected.data()), address(gathered), address(result)));
+    EXPECT_TRUE(gathered[0] == 0 && gathered[1] == ~0ull && gathered[2] == 0) << "as before";
   };
   ASSERT_NO_FATAL_FAILURE(compare());
   EXPECT_EQ(result[0], 0u);
