@@ -165,6 +165,8 @@ class Stream {
   // Waits for the stream, and returns the result of each compare_later() since the last call, in their order. On failure the
   // results are lost.
   virtual Result<std::vector<Comparison>> take_comparisons() = 0;
+  // The next take_comparisons() need not wait for what the stream is given from here on, unless that is another comparison.
+  virtual Status end_comparisons() { return {}; }
   // Compares the elements of [actual, actual+size) with those of [recorded, recorded+size), on the device. Complete on return.
   // invalid_argument: the size is no multiple of an element's, or an address no multiple of an element's (of a complex number:
   // of its real part's).

@@ -167,25 +167,49 @@ Result<SymbolPlaces> PreparedMemory::places_in(Module& module) const {
 }
 
 Result<RestoredRun> PreparedMemory::restore(SymbolPlaces symbols, StartState start) {
-  const Extent extent = std::exchange(trusted_, false) ? Extent::changed : Extent::everything;
-  MNEME_TRY(put_back(symbols, start, extent));
+  // What was put back for another start is of no run's making: masked memory may have wrong bytes where nothing changes.
+  const std::optional<StartState> ahead = std::exchange(restored_ahead_, std::nullopt);
+  const bool trusted = std::exchange(trusted_, false) && (!ahead || *ahead == start);
+  const Extent extent = trusted ? Extent::changed : Extent::everything;
+  if (trusted && ahead)
+    MNEME_TRY(put_globals_back(symbols, start));
+  else
+    MNEME_TRY(put_back(symbols, start, extent));
   trusted_ = true;
   return RestoredRun(*this, std::move(symbols), start, extent);
 }
 
+Status PreparedMemory::restore_ahead(StartState start) {
+  if (!trusted_) return {};
+  MNEME_TRY(stream_.end_comparisons());
+  restored_ahead_ = start;
+  Status restored = put_memory_back(start, Extent::changed);
+  if (!restored.ok()) trusted_ = false;
+  return restored;
+}
+
 Status PreparedMemory::put_back(const SymbolPlaces& symbols, StartState start, Extent extent) {
+  MNEME_TRY(put_memory_back(start, extent));
+  return put_globals_back(symbols, start);
+}
+
+Status PreparedMemory::put_memory_back(StartState start, Extent extent) {
   if (extent == Extent::everything) MNEME_TRY(put_everything_back());
   if (start == StartState::masked && copies_.masked)
     MNEME_TRY(masked_.put_back(stream_));
   else if (extent == Extent::changed)
     MNEME_TRY(before_.put_back(stream_));
+  return textures_ ? textures_->fill_arrays(stream_) : Status();
+}
+
+Status PreparedMemory::put_globals_back(const SymbolPlaces& symbols, StartState start) {
   for (const auto& [name, address] : symbols) {
     const SymbolState& state = symbols_.at(name);
     const bool masked = start == StartState::masked && copies_.masked_symbols;
     const DevicePtr source = masked ? copies_.masked_symbols.address() + state.offset : state.pristine.address();
     MNEME_TRY(stream_.copy(address, source, Bytes(state.prologue.size())));
   }
-  return textures_ ? textures_->fill_arrays(stream_) : Status();
+  return {};
 }
 
 Status PreparedMemory::put_everything_back() {

@@ -59,6 +59,10 @@ class PreparedMemory {
   // (restored_run.h), and the globals at `symbols`. Ordered in the stream; may return before it is done. Several runs may be
   // under way, each with its launches behind those of the run before it.
   Result<RestoredRun> restore(SymbolPlaces symbols, StartState start = StartState::recorded);
+  // Does a part of the next restore() now, if that has this start state: puts back all but globals, behind the runs that are
+  // under way. take_checks() does not wait for it. What these runs leave cannot be observed then. Nothing is done where the
+  // memory is untrusted.
+  Status restore_ahead(StartState start);
   // The arguments of the launch: as recorded, but that they name the textures and surfaces that were made for it.
   ByteSpan parameters() const { return parameters_; }
   // Whether the memory that the recorded kernel leaves alone is known to be as it was before the launch. While runs are under
@@ -122,6 +126,8 @@ class PreparedMemory {
   Status note_masked_symbols();
   Status hash_all();
   Status put_back(const SymbolPlaces& symbols, StartState start, Extent extent);
+  Status put_memory_back(StartState start, Extent extent);
+  Status put_globals_back(const SymbolPlaces& symbols, StartState start);
   Status put_everything_back();
   // Ordered in the stream: compares hashes of all of it, and the globals at `symbols`, with what was recorded.
   Status start_check(const SymbolPlaces& symbols);
@@ -156,6 +162,7 @@ class PreparedMemory {
   std::map<std::string, SymbolState> symbols_;  // of regions placed at module symbols
   PreparationTimes times_;
   bool trusted_ = false;  // no memory outside of the changed blocks may have been written
+  std::optional<StartState> restored_ahead_;
 };
 
 }  // namespace mneme

@@ -68,6 +68,87 @@ TEST_P(PreparedMemoryTest, ARightRunCostsOneCopyAndOneCheck) {
                                           "compare_later", "take_comparisons"));
 }
 
+TEST_P(PreparedMemoryTest, WhatIsRestoredAheadIsNotRestoredAgain) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  const size_t prepared = device_->calls().size();
+  ASSERT_TRUE((*memory)->restore_ahead(StartState::recorded).ok());
+  EXPECT_EQ(device_->calls().size(), prepared) << "memory is untrusted as yet";
+  for (int i = 0; i < 3; ++i) {
+    RestoredRun run = restored(**memory);
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+    run_kernel();
+    ASSERT_TRUE(std::move(run).check_later().ok());
+    ASSERT_TRUE((*memory)->restore_ahead(StartState::recorded).ok());
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+    auto checks = (*memory)->take_checks();
+    ASSERT_TRUE(checks.ok() && checks->size() == 1);
+    EXPECT_TRUE(checks->front().equal) << "the check was before";
+    const size_t calls = device_->calls().size();
+    RestoredRun next = restored(**memory);
+    EXPECT_EQ(device_->calls().size(), calls);
+    // Only once: a run that is made now is put back.
+    run_kernel();
+    EXPECT_TRUE(next.restore_again().ok());
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+    run_kernel();
+    EXPECT_TRUE(checked(std::move(next)).equal);
+  }
+}
+
+TEST_P(PreparedMemoryTest, WhatIsRestoredAheadBehindAWrongRunIsNotTrusted) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  for (int i = 0; i < 2; ++i) {
+    RestoredRun run = restored(**memory);
+    run_kernel();
+    EXPECT_EQ(*at(kOther), std::byte{9});
+    *at(kOther) = std::byte{8};
+    ASSERT_TRUE(std::move(run).check_later().ok());
+    ASSERT_TRUE((*memory)->restore_ahead(StartState::recorded).ok());
+    auto checks = (*memory)->take_checks();
+    ASSERT_TRUE(checks.ok() && checks->size() == 1);
+    EXPECT_FALSE(checks->front().equal);
+    EXPECT_FALSE((*memory)->trusted());
+    RestoredRun next = restored(**memory);
+    EXPECT_EQ(*at(kOther), std::byte{9});
+    run_kernel();
+    EXPECT_TRUE(checked(std::move(next)).equal);
+  }
+  // Nor is what could not be restored.
+  device_->set_failures([](std::string_view call) { return call == "copy_listed" ? error(Code::io, "scripted") : Status(); });
+  EXPECT_EQ((*memory)->restore_ahead(StartState::recorded).to_string(), "io: scripted");
+  device_->set_failures({});
+  EXPECT_FALSE((*memory)->trusted());
+  RestoredRun run = restored(**memory);
+  run_kernel();
+  EXPECT_TRUE(checked(std::move(run)).equal);
+}
+
+TEST_P(PreparedMemoryTest, WhatIsRestoredAheadForAnotherStartIsPutBack) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  restored(**memory);
+  ByteVector masked = before_;
+  masked[4 * kPageSize.count + 9] ^= std::byte{0xff};  // where the kernel changes nothing
+  std::copy(masked.begin(), masked.end(), at(kData));
+  ASSERT_TRUE((*memory)->keep_masked({{kData + Bytes(4 * kPageSize.count), kPageSize}}, Bytes(1)).ok());
+  const std::pair<StartState, ByteVector> starts[] = {{StartState::recorded, before_}, {StartState::masked, masked}};
+  for (const auto& [ahead, of_ahead] : starts) {
+    for (const auto& [start, of_start] : starts) {
+      RestoredRun run = restored(**memory);
+      run_kernel();
+      EXPECT_TRUE(checked(std::move(run)).equal);
+      ASSERT_TRUE((*memory)->restore_ahead(ahead).ok());
+      EXPECT_EQ(bytes_at(kData, before_.size()), of_ahead);
+      RestoredRun next = restored(**memory, start);
+      EXPECT_EQ(bytes_at(kData, before_.size()), of_start);
+      run_kernel();
+      EXPECT_TRUE(checked(std::move(next)).equal);
+    }
+  }
+}
+
 TEST_P(PreparedMemoryTest, MaskedMemoryIsPutBackToo) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();
@@ -473,6 +554,25 @@ TEST_P(PreparedGlobals, AreReadThroughTheCacheToo) {
   const Status read = (*memory)->read_through(*symbols);
   ASSERT_TRUE(read.ok()) << read.to_string();
   EXPECT_EQ(count("read_through"), 3u) << "the allocation and the two";
+}
+
+// Each code has its own.
+TEST_P(PreparedGlobals, AreRestoredAlsoWhereMemoryIsAhead) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"read", Bytes(read_.size())}, {"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  RestoredRun run = restored(**memory, StartState::recorded, *symbols);
+  const ByteVector begin = bytes_at(symbols->at("written"), written_.size());
+  run_kernel();
+  ASSERT_TRUE(stream_->copy_to_device(symbols->at("written"), written_after_).ok());
+  ASSERT_TRUE(std::move(run).check_later().ok());
+  ASSERT_TRUE((*memory)->restore_ahead(StartState::recorded).ok());
+  EXPECT_EQ(bytes_at(symbols->at("written"), written_.size()), written_after_);
+  auto checks = (*memory)->take_checks();
+  ASSERT_TRUE(checks.ok() && checks->front().equal);
+  restored(**memory, StartState::recorded, *symbols);
+  EXPECT_EQ(bytes_at(symbols->at("written"), written_.size()), begin);
 }
 
 // Other processes may have their part of the device.

@@ -101,6 +101,7 @@ class RecordedDeviceWork final : public DeviceWork {
     if (sessions_.size() == 1) {
       bool left = false;
       RunWatch run = run_watch(watch, watch.timed);
+      run.followed = watch.followed;
       run.leave_times = [&] { return left = watch.leave && watch.leave(); };
       ReplayResult replayed = sessions_[0]->measure(configuration, code->objects[0], run);
       if (left) {

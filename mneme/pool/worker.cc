@@ -284,6 +284,7 @@ class DeviceJobs {
       return !orders_.told_to_stop(id);
     };
     watch.waiting = [&] { wait(); };
+    watch.followed = [&] { return !job.message.alone && next_ != nullptr; };
     watch.leave = [&] { return left_this_ = !job.message.alone && (next_ || orders_.any()); };
     return work_.measure(*job.configuration, *job.object, job.message.code, watch);
   }

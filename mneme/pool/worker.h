@@ -57,6 +57,9 @@ class DeviceWork {
     std::function<bool()> going_on;
     // Called when the device is busy with everything that can be started, and there is time for something else. May be unset.
     std::function<void()> waiting = {};
+    // Asks, after `waiting`, whether another configuration is measured next, so that the device can be made ready for it. May be
+    // unset: none is.
+    std::function<bool()> followed = {};
     // Asks whether to leave the configuration. After true, what measure() returns is no result. May be unset: nothing is left.
     std::function<bool()> leave = {};
   };

@@ -32,6 +32,11 @@ class ScriptedWork final : public DeviceWork {
     if (configuration.passes == "crash") ::_exit(1);
     if (result.failed()) return result;
     watch.waiting();
+    if (configuration.passes == "asks") {
+      result.failure = Failure::wrong_result;
+      result.reason = watch.followed() ? "followed" : "not followed";
+      return result;
+    }
     if (configuration.passes == "many runs") {
       for (const Nanoseconds time : {Nanoseconds(5), Nanoseconds(6)}) EXPECT_TRUE(watch.timed({&time, 1}));
       return result;
@@ -102,6 +107,12 @@ TEST(DeviceWorker, WhatWasLeftIsToldBetweenTheRunsOfAJobThatTakesLong) {
   const Status failure = error(Code::internal, "no times today");
   EXPECT_THAT(told_of({"short", "many runs", "short"}, failure),
               ElementsAre("began 1", "loading 2", "began 2", "loading 3", "timed 2", "timed 2", "told 2"));
+}
+
+TEST(DeviceWorker, AJobIsFollowedByTheOneThatIsAtHand) {
+  EXPECT_THAT(told_of({"asks", "asks", "alone asks", "asks"}),
+              testing::IsSupersetOf({"wrong_result 1: followed", "wrong_result 2: followed", "wrong_result 3: not followed",
+                                     "wrong_result 4: not followed"}));
 }
 
 TEST(DeviceWorker, WhatTakesTheProcessDownLeavesTheOthersUntold) {

@@ -21,6 +21,10 @@ struct RunWatch {
   // something else meanwhile, such as Session::load_ahead().
   std::function<void()> waiting;
 
+  // Only where all runs are started together, after `waiting`: whether another configuration is measured next, and nothing else
+  // before it. True: memory is restored for it behind these runs, so that the device has that to do until it is launched.
+  std::function<bool()> followed;
+
   // Only where all runs are started together: every run has ended and was right, and nothing depends on their times. True: the
   // result is returned at once without times, and Session::add_left_times() adds them later.
   std::function<bool()> leave_times;

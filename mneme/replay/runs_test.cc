@@ -2,8 +2,10 @@
 // a launch does is a function of the test's, which knows how many there were.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -321,6 +323,87 @@ TEST_F(RunsTest, ARunThatWasWrongOnceOnlyIsToldByWhereItWas) {
   ASSERT_EQ(result.mismatches.size(), 1u);
   EXPECT_EQ(result.mismatches[0].where, "a run that another of the same code was not like");
   EXPECT_EQ(result.mismatches[0].address, kOut);
+}
+
+// What a candidate is made of where the pool has another one at hand: nothing is waited for but the checks, and memory is put
+// back once a launch.
+TEST_F(RunsTest, ACandidateTakesNoMoreStepsThanItHasRunsAndChecks) {
+  configuration_.execution.iterations = 7;
+  prepare(std::byte{0});
+  RunWatch watch;
+  watch.followed = [] { return true; };
+  watch.leave_times = [] { return true; };
+  EXPECT_TRUE(measure_at_once().verified);
+  const auto is_at_once = [](const ReplayResult& measured) {
+    return std::ranges::any_of(measured.times, [](const StageTime& time) { return time.stage == "start"; });
+  };
+  size_t before = 0;
+  ReplayResult result;
+  for (bool both = false; !both;) {
+    const bool first = is_at_once(measure(watch));
+    before = device_->calls().size();
+    result = measure(watch);
+    both = first && is_at_once(result);
+  }
+  ASSERT_TRUE(result.verified) << result.failure.to_string();
+  std::map<std::string, int> steps;
+  const auto calls = device_->calls();
+  for (size_t i = before; i < calls.size(); ++i) ++steps[calls[i]];
+  const int launches = result.verified_run_timed ? 7 : 8;
+  EXPECT_EQ(steps["launch"] + steps["launch_timed"], launches);
+  EXPECT_EQ(steps["copy"], 2 * launches) << "of what the kernel changes, and of the code's own variable";
+  EXPECT_EQ(steps["hash_pages_to"], 2);
+  EXPECT_EQ(steps["compare_later"], 2);
+  EXPECT_EQ(steps["take_comparisons"], 1);
+  for (const char* other : {"fill", "copy_to_device", "copy_to_host", "hash_pages", "compare", "synchronize", "take_times"})
+    EXPECT_EQ(steps[other], 0) << other;
+}
+
+// Where memory is restored for the next one behind it, a candidate is measured as else, and so is the next.
+TEST_F(RunsTest, WhatIsFollowedIsVerifiedAsWhatIsNot) {
+  prepare(std::byte{3});
+  RunWatch watch;
+  bool asked = false;
+  watch.followed = [&] { return asked = true; };
+  on_launch_ = [&] {
+    EXPECT_EQ(*state_, 5u) << launches_;
+    EXPECT_EQ(*at(kOut), std::byte{3}) << launches_;
+    EXPECT_EQ(*(at(kOut) + kSize - 1), std::byte{3}) << launches_;
+    *state_ = 1;
+  };
+  for (int i = 0; i < 3; ++i) {
+    const ReplayResult result = measure_at_once(watch);
+    EXPECT_TRUE(result.verified && asked);
+    EXPECT_EQ(result.exec_time.size(), 3u);
+  }
+  wrong_ = {1};
+  expect_refused(measure_at_once(watch));
+  expect_last_refused(watch);
+  EXPECT_TRUE(measure_at_once(watch).verified);
+}
+
+// What the last run has left is made again to be looked at, since the memory was restored behind it.
+TEST_F(RunsTest, AWrongEndIsShownAlsoWhereItIsFollowed) {
+  prepare(std::byte{0});
+  RunWatch watch;
+  watch.followed = [] { return true; };
+  watch.leave_times = [] { return true; };
+  EXPECT_TRUE(measure_at_once(watch).verified);
+  const int launches = launches_;
+  // Wrong whenever the last launch is made.
+  for (int i = 1; i <= 3; ++i) wrong_.insert(i * launches);
+  const ReplayResult shown = measure_at_once(watch);
+  expect_refused(shown);
+  ASSERT_EQ(shown.mismatches.size(), 1u);
+  EXPECT_EQ(shown.mismatches[0].differing_bytes, kSize);
+  wrong_ = {launches};
+  const ReplayResult once = measure_at_once(watch);
+  expect_refused(once);
+  ASSERT_EQ(once.mismatches.size(), 1u);
+  EXPECT_EQ(once.mismatches[0].where, "a run that another of the same code was not like");
+  EXPECT_EQ(once.mismatches[0].address, kOut);
+  wrong_.clear();
+  EXPECT_TRUE(measure_at_once().verified);
 }
 
 TEST_F(RunsTest, AFaultNamesTheKernelAndItsLaunch) {

@@ -119,6 +119,8 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   // Asked once the launch has been found to be possible.
   MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, *result.shape, device_.properties()));
   if (watch.waiting) watch.waiting();
+  const bool followed = watch.followed && watch.followed();
+  if (followed) MNEME_TRY(memory_->restore_ahead(start()));
   result.times.push_back({"meanwhile", clock.lap()});
   MNEME_ASSIGN(const std::vector<CheckedRun> checks, memory_->take_checks());
   if (checks.size() != started_checks)
@@ -135,6 +137,7 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   // Now, while memory is as the last of these launches left it: more of them would be of another run.
   if (!checks.back().equal) {
     measurer_->forget();
+    if (followed) return show_wrong_end(checks.back(), execution, loaded, result);
     MNEME_ASSIGN(Verification verification, judge(*memory_, checks.back(), loaded.symbols, {}));
     put(std::move(verification), result);
     return {};
@@ -174,8 +177,21 @@ Status Session::show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, Re
   MNEME_ASSIGN(RestoredRun run, run_once(loaded, result));
   MNEME_TRY(verify(std::move(run), loaded, {}, result));
   if (!std::exchange(result.verified, false)) return {};
-  result.mismatches.push_back({"a run that another of the same code was not like", wrong.first, kBlock, 0, 0, std::nullopt});
+  tell_unlike(wrong, result);
   return {};
+}
+
+// What the last of the launches left is gone, since memory was restored behind it: all are made once more, and nothing follows.
+Status Session::show_wrong_end(const CheckedRun& wrong, const Execution& execution, const Loaded& loaded, ReplayResult& result) {
+  MNEME_TRY(run_at_once(execution, {}, loaded, result));
+  if (!std::exchange(result.verified, false)) return {};
+  result.exec_time.clear();
+  tell_unlike(wrong, result);
+  return {};
+}
+
+void Session::tell_unlike(const CheckedRun& wrong, ReplayResult& result) {
+  result.mismatches.push_back({"a run that another of the same code was not like", wrong.first, kBlock, 0, 0, std::nullopt});
 }
 
 void Session::put(Measurement measured, ReplayResult& result) {

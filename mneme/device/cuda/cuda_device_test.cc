@@ -1090,6 +1090,40 @@ TEST_F(CudaDeviceTest, AComparisonThatWasNotMadeIsNoResult) {
   for (DevicePtr one : {memory, hashes}) EXPECT_TRUE(device->free(one).ok());
 }
 
+TEST_F(CudaDeviceTest, WorkBehindTheComparisonsIsNotWaitedFor) {
+  open();
+  const DevicePtr memory = *device->allocate(64_KiB);
+  auto pinned = device->allocate_pinned(Bytes(8));
+  ASSERT_TRUE(pinned.ok());
+  std::fill((*pinned)->bytes().begin(), (*pinned)->bytes().end(), std::byte{5});
+  ASSERT_TRUE(stream->fill(memory, std::byte{0}, 64_KiB).ok());
+  const auto there = [&] { return *reinterpret_cast<const std::byte*>(memory.address); };
+  ASSERT_TRUE(stream->compare_later(memory, memory, 64_KiB).ok());
+  ASSERT_TRUE(stream->end_comparisons().ok());
+  const int waits = state->waits, operations = state->operations;
+  state->late_copies = true;
+  ASSERT_TRUE(stream->copy_to_device_later(memory, (*pinned)->bytes()).ok());
+  EXPECT_EQ(stream->take_comparisons()->size(), 1u);
+  EXPECT_EQ(there(), std::byte{0});
+  EXPECT_EQ(state->waits, waits);
+  EXPECT_EQ(state->operations - operations, 1) << "the copy";
+  // The next time everything is.
+  EXPECT_TRUE(stream->take_comparisons()->empty());
+  EXPECT_EQ(there(), std::byte{5});
+  // Comparisons behind it are.
+  ASSERT_TRUE(stream->compare_later(memory, memory, 64_KiB).ok());
+  ASSERT_TRUE(stream->end_comparisons().ok());
+  ASSERT_TRUE(stream->compare_later(memory, memory, 64_KiB).ok());
+  EXPECT_EQ(stream->take_comparisons()->size(), 2u);
+  EXPECT_EQ(state->waits, waits + 2);
+  // A fault that the stream has is told.
+  ASSERT_TRUE(stream->compare_later(memory, memory, 64_KiB).ok());
+  ASSERT_TRUE(stream->end_comparisons().ok());
+  state->fault = CUDA_ERROR_ILLEGAL_ADDRESS;
+  EXPECT_EQ(stream->take_comparisons().status().code(), Code::device_fault);
+  state->fault = CUDA_SUCCESS;
+}
+
 TEST_F(CudaDeviceTest, ResultsThatCouldNotBeTakenAreNobodysLater) {
   open();
   const DevicePtr memory = *device->allocate(Bytes(64));

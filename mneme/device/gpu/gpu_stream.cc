@@ -49,6 +49,7 @@ GpuStream::~GpuStream() {
   if (scratch_ != 0) api.free(scratch_);
   if (gathered_ != 0) api.free(gathered_);
   if (results_ != nullptr) api.free_host(results_);
+  if (compared_ != nullptr) api.destroy(compared_);
   for (const EventPair& pair : events_) {
     api.destroy(pair.start);
     api.destroy(pair.end);
@@ -162,6 +163,7 @@ Status GpuStream::prepare_results() {
 Result<GpuStream::Findings> GpuStream::next_findings() {
   MNEME_TRY(prepare_results());
   if (results_used_ == kResults) MNEME_TRY(collect_results());
+  ended_ = false;
   uint64_t* const result = results_ + 2 * results_used_;
   *result = kNotTold;
   return Findings{gathered_, reinterpret_cast<uint64_t>(result)};
@@ -210,12 +212,27 @@ Status GpuStream::launch_hashes(const PageHashes& to, std::span<const MemoryRang
   return {};
 }
 
-// Waits for the stream.
+Status GpuStream::end_comparisons() {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  const Api& api = context_.api();
+  if (compared_ == nullptr)
+    MNEME_TRY(context_.check_call(api.create_event(&compared_, EventUse::waiting), context_.words().create_event));
+  MNEME_TRY(context_.check_call(api.record_event(compared_, handle_), context_.words().record_event));
+  ended_ = true;
+  return {};
+}
+
+// Waits for the stream, or as far as end_comparisons() has said.
 Status GpuStream::collect_results() {
   const uint64_t count = std::exchange(results_used_, 0);
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  MNEME_TRY(context_.check_call(context_.api().synchronize(handle_), context_.words().synchronize));
+  const Api& api = context_.api();
+  if (std::exchange(ended_, false))
+    MNEME_TRY(context_.check_call(api.wait_for_event(compared_), context_.words().wait_for_event));
+  else
+    MNEME_TRY(context_.check_call(api.synchronize(handle_), context_.words().synchronize));
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t* const result = results_ + 2 * i;
     if (*result == kNotTold) return error(Code::internal, "comparing memory: the device was waited for, and has told no result");

@@ -35,6 +35,7 @@ class GpuStream final : public Stream {
   Status update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) override;
   Status compare_later(DevicePtr a, DevicePtr b, Bytes size) override;
   Result<std::vector<Comparison>> take_comparisons() override;
+  Status end_comparisons() override;
   Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) override;
   Status compare_hashes_later(DevicePtr hashes, DevicePtr expected, std::span<const MemoryRange> ranges, Bytes page) override;
   Result<std::vector<Nanoseconds>> take_times() override;
@@ -91,6 +92,8 @@ class GpuStream final : public Stream {
   uint64_t* results_ = nullptr;  // on the host, pinned: what comparisons have told, two words each
   uint64_t results_used_ = 0;
   std::vector<Comparison> collected_;
+  EventHandle compared_ = nullptr;  // recorded behind the last comparison, if `ended_`
+  bool ended_ = false;
   struct EventPair {
     EventHandle start = nullptr, end = nullptr;
   };
