@@ -4,9 +4,13 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+
+#include "mneme/base/descriptor_message.h"
 
 namespace mneme {
 namespace {
@@ -17,10 +21,7 @@ struct Header {
   uint64_t descriptors;
 };
 
-union Control {
-  std::array<char, CMSG_SPACE(Channel::kMostDescriptors * sizeof(int))> bytes;
-  cmsghdr aligned;
-};
+using Room = DescriptorRoom<Channel::kMostDescriptors>;
 
 Status failed(const char* what) {
   if (errno == EPIPE || errno == ECONNRESET) return error(Code::unavailable, "{}: the other process has gone", what);
@@ -83,20 +84,15 @@ void Channel::send_later(const nlohmann::json& body) { append(later_, body, 0); 
 Status Channel::flush() { return later_.empty() ? Status() : write(std::exchange(later_, {}), {}); }
 
 Status Channel::write(std::span<const uint8_t> bytes, std::span<const int> descriptors) {
-  Control control{};
+  Room room;
   for (size_t sent = 0; sent < bytes.size();) {
     iovec piece{const_cast<uint8_t*>(bytes.data()) + sent, bytes.size() - sent};
     msghdr message{};
     message.msg_iov = &piece;
     message.msg_iovlen = 1;
     if (sent == 0 && !descriptors.empty()) {  // they go with the first byte
-      message.msg_control = control.bytes.data();
-      message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-      cmsghdr* rights = CMSG_FIRSTHDR(&message);
-      rights->cmsg_level = SOL_SOCKET;
-      rights->cmsg_type = SCM_RIGHTS;
-      rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-      std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+      message.msg_control = room.bytes.data();
+      put_descriptors(message, descriptors);
     }
     ssize_t count = ::sendmsg(socket_.number(), &message, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
@@ -110,29 +106,21 @@ Result<bool> Channel::read_some(Wait wait) {
   MNEME_TRY(lost_);
   thread_local std::array<std::byte, 65536> bytes;
   iovec piece{bytes.data(), bytes.size()};
-  Control control{};
+  Room room;
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = sizeof control;
+  message.msg_control = room.bytes.data();
+  message.msg_controllen = room.bytes.size();
   ssize_t count;
   do count = ::recvmsg(socket_.number(), &message, MSG_CMSG_CLOEXEC | (wait == Wait::no ? MSG_DONTWAIT : 0));
   while (count < 0 && errno == EINTR);
   if (count > 0) received_.insert(received_.end(), bytes.begin(), bytes.begin() + count);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
   if (count < 0) return failed("receiving a message");
-  size_t had = 0;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
-      int number = -1;
-      std::memcpy(&number, CMSG_DATA(part) + at, sizeof number);
-      descriptors_.emplace_back(number);
-      ++had;
-    }
-  }
-  if ((message.msg_flags & MSG_CTRUNC) != 0) return lost_ = cut_off(had);
+  std::vector<Descriptor> came = take_descriptors(message);
+  std::ranges::move(came, std::back_inserter(descriptors_));
+  if ((message.msg_flags & MSG_CTRUNC) != 0) return lost_ = cut_off(came.size());
   if (count == 0) return error(Code::unavailable, "receiving a message: the other process has gone");
   return true;
 }

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "mneme/base/descriptor_message.h"
+
 namespace mneme::driver {
 namespace {
 
@@ -73,21 +75,17 @@ ssize_t again(Call call) {
   return count;
 }
 
-struct Control {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMost * sizeof(int))> bytes{};
-};
-
 // One packet with room for its descriptors.
 struct Message {
   iovec piece{};
-  Control control;
+  DescriptorRoom<kMost> room;
   msghdr header{};
   template <typename T>
   explicit Message(T& packet) : piece{&packet, sizeof packet} {
     header.msg_iov = &piece;
     header.msg_iovlen = 1;
-    header.msg_control = control.bytes.data();
-    header.msg_controllen = control.bytes.size();
+    header.msg_control = room.bytes.data();
+    header.msg_controllen = room.bytes.size();
   }
   Message(const Message&) = delete;
 };
@@ -103,28 +101,9 @@ void send_reply(const Descriptor& connection, const NamedMemory& memory) {
     numbers.push_back(mapping.descriptor.number());
   }
   Message message(reply);
-  message.header.msg_controllen = CMSG_SPACE(numbers.size() * sizeof(int));
-  cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(numbers.size() * sizeof(int));
-  std::memcpy(CMSG_DATA(rights), numbers.data(), numbers.size() * sizeof(int));
+  put_descriptors(message.header, numbers);
   // Who does not get it finds the connection at its end.
   again([&] { return ::sendmsg(connection.number(), &message.header, MSG_NOSIGNAL | MSG_DONTWAIT); });
-}
-
-// All that came with a message, so that what is not taken is closed.
-std::vector<Descriptor> descriptors_in(msghdr& header) {
-  std::vector<Descriptor> found;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
-      int number = -1;
-      std::memcpy(&number, CMSG_DATA(part) + at, sizeof number);
-      found.emplace_back(number);
-    }
-  }
-  return found;
 }
 
 // Nothing: this is no reply.
@@ -232,7 +211,7 @@ Result<ReceivedMemory> request_memory(const MemoryName& name) {
   Message message(reply);
   const ssize_t size = again([&] { return ::recvmsg(connection.number(), &message.header, MSG_CMSG_CLOEXEC); });
   if (size < 0) return failed("recvmsg");
-  std::vector<Descriptor> descriptors = descriptors_in(message.header);
+  std::vector<Descriptor> descriptors = take_descriptors(message.header);
   if (size == 0) return error(Code::not_found, "asking another process for its device memory: it has none of that name");
   const bool is_whole = size == sizeof reply && (message.header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
   auto memory = is_whole ? read(reply, std::move(descriptors)) : std::nullopt;
