@@ -1,6 +1,6 @@
 #include "mneme/device/cuda/nvml.h"
 
-#include <dlfcn.h>
+#include "mneme/base/shared_library.h"
 
 namespace mneme::cuda {
 namespace {
@@ -11,20 +11,15 @@ constexpr int kSmClock = 1;
 }  // namespace
 
 Result<std::unique_ptr<ClockMonitor>> ClockMonitor::open(const std::string& pci_address, const std::string& library) {
-  // Never closed: it keeps state of its own.
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* reason = dlerror();
-    return error(Code::unavailable, "reading the GPU's clocks: {}", reason != nullptr ? reason : library);
-  }
-  auto find = [&](const char* name) { return dlsym(handle, name); };
-  auto init = reinterpret_cast<int (*)()>(find("nvmlInit_v2"));
-  auto by_address = reinterpret_cast<int (*)(const char*, Handle*)>(find("nvmlDeviceGetHandleByPciBusId_v2"));
+  const auto opened = SharedLibrary::open(library);
+  if (!opened.ok()) return opened.status().with_context("reading the GPU's clocks");
+  auto init = reinterpret_cast<int (*)()>(opened->find("nvmlInit_v2"));
+  auto by_address = reinterpret_cast<int (*)(const char*, Handle*)>(opened->find("nvmlDeviceGetHandleByPciBusId_v2"));
   auto monitor = std::make_unique<ClockMonitor>();
-  monitor->clock_info_ = reinterpret_cast<decltype(monitor->clock_info_)>(find("nvmlDeviceGetClockInfo"));
+  monitor->clock_info_ = reinterpret_cast<decltype(monitor->clock_info_)>(opened->find("nvmlDeviceGetClockInfo"));
   // The name before driver 535.
   for (const char* name : {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"})
-    if (monitor->reasons_ == nullptr) monitor->reasons_ = reinterpret_cast<decltype(monitor->reasons_)>(find(name));
+    if (monitor->reasons_ == nullptr) monitor->reasons_ = reinterpret_cast<decltype(monitor->reasons_)>(opened->find(name));
   if (init == nullptr || by_address == nullptr || monitor->clock_info_ == nullptr || monitor->reasons_ == nullptr)
     return error(Code::unavailable, "reading the GPU's clocks: {} lacks a function", library);
   if (int result = init(); result != kSuccess)

@@ -1,6 +1,5 @@
 #include "mneme/device/hip/driver.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,29 +8,25 @@
 #include <mutex>
 #include <utility>
 
+#include "mneme/base/shared_library.h"
 #include "mneme/device/hip/dispatch_clock.h"
 
 namespace mneme::hip {
 namespace {
 
-Status find(void* handle, const std::string& library, const char* name, void** function) {
-  *function = dlsym(handle, name);
-  if (*function != nullptr) return {};
-  return error(Code::unavailable, "opening the HIP runtime: {} has no function {}; install ROCm 5.2 or newer", library, name);
-}
-
-Result<std::unique_ptr<Driver>> load(void* handle, const std::string& library) {
+Result<std::unique_ptr<Driver>> load(const SharedLibrary& library) {
   auto driver = std::make_unique<Driver>();
-  driver->library = library;
-#define MNEME_HIP_FIND(name, ...) MNEME_TRY(find(handle, library, #name, reinterpret_cast<void**>(&driver->name)));
-  MNEME_HIP_FUNCTIONS(MNEME_HIP_FIND)
-#undef MNEME_HIP_FIND
-  MNEME_TRY(find(handle, library, "hipGetErrorName", reinterpret_cast<void**>(&driver->hipGetErrorName)));
-  MNEME_TRY(find(handle, library, "hipGetErrorString", reinterpret_cast<void**>(&driver->hipGetErrorString)));
+  driver->library = library.name();
+  if (library.find(kPropertiesSince6.function) != nullptr) driver->properties_layout = kPropertiesSince6;
+#define MNEME_HIP_ROW(name, ...) {#name, reinterpret_cast<void**>(&driver->name)},
+  const Status found =
+      library.find_all({MNEME_HIP_FUNCTIONS(MNEME_HIP_ROW){"hipGetErrorName", reinterpret_cast<void**>(&driver->hipGetErrorName)},
+                        {"hipGetErrorString", reinterpret_cast<void**>(&driver->hipGetErrorString)},
+                        {driver->properties_layout.function, reinterpret_cast<void**>(&driver->properties)}});
+#undef MNEME_HIP_ROW
+  if (!found.ok()) return error(Code::unavailable, "opening the HIP runtime: {}; install ROCm 5.2 or newer", found.message());
   driver->launch_cooperative =
-      reinterpret_cast<decltype(driver->launch_cooperative)>(dlsym(handle, "hipModuleLaunchCooperativeKernel"));
-  if (dlsym(handle, kPropertiesSince6.function) != nullptr) driver->properties_layout = kPropertiesSince6;
-  MNEME_TRY(find(handle, library, driver->properties_layout.function, reinterpret_cast<void**>(&driver->properties)));
+      reinterpret_cast<decltype(driver->launch_cooperative)>(library.find("hipModuleLaunchCooperativeKernel"));
   return driver;
 }
 
@@ -53,14 +48,12 @@ Result<const Driver*> open_driver(std::span<const std::string> libraries, const 
     for (const std::string& library : libraries) {
       if (auto found = drivers->find(library); found != drivers->end()) return found->second.get();
       if (loaded == 0 && std::exchange(first, false) && !profilers.empty()) DispatchClock::prepare(profilers);
-      // Never closed: the runtime keeps threads and exit handlers of its own.
-      void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | loaded);
-      if (handle == nullptr) {
-        const char* words = dlerror();
-        if (loaded == 0 && reason.empty()) reason = words != nullptr ? words : library;
+      const auto opened = SharedLibrary::open(library, RTLD_LOCAL | loaded);
+      if (!opened.ok()) {
+        if (loaded == 0 && reason.empty()) reason = opened.status().message();
         continue;
       }
-      MNEME_ASSIGN(std::unique_ptr<Driver> driver, load(handle, library));
+      MNEME_ASSIGN(std::unique_ptr<Driver> driver, load(*opened));
       return drivers->emplace(library, std::move(driver)).first->second.get();
     }
   }
