@@ -2,16 +2,15 @@
 
 #include <array>
 
+#include "mneme/base/shared_library.h"
 #include "mneme/compile/compile_key.h"
-#include "mneme/compile/nvptx/tool_library.h"
+#include "mneme/compile/nvptx/library_assembler.h"
 
 namespace mneme::nvptx {
 namespace {
 
 // From nvJitLink's documented interface, whose names without a version are the same since CUDA 12.0. Its header would tie the
 // program to the version that it was built with.
-using Handle = void*;
-constexpr int kSuccess = 0;
 constexpr int kInputPtx = 2;
 constexpr std::array<const char*, 19> kResultNames = {"SUCCESS",
                                                       "ERROR_UNRECOGNIZED_OPTION",
@@ -33,17 +32,10 @@ constexpr std::array<const char*, 19> kResultNames = {"SUCCESS",
                                                       "ERROR_UNSUPPORTED_ARCH",
                                                       "ERROR_LTO_NOT_ENABLED"};
 
-struct Library {
-  int (*create)(Handle*, uint32_t option_count, const char** options) = nullptr;
-  int (*destroy)(Handle*) = nullptr;
-  int (*add_data)(Handle, int kind, const void* data, size_t size, const char* name) = nullptr;
-  int (*complete)(Handle) = nullptr;
-  int (*cubin_size)(Handle, size_t*) = nullptr;
-  int (*cubin)(Handle, void*) = nullptr;
-  int (*error_log_size)(Handle, size_t*) = nullptr;
-  int (*error_log)(Handle, char*) = nullptr;
-  int (*info_log_size)(Handle, size_t*) = nullptr;
-  int (*info_log)(Handle, char*) = nullptr;
+struct Library : LibraryAssembler::Functions {
+  int (*create)(void**, uint32_t option_count, const char** options) = nullptr;
+  int (*add_data)(void*, int kind, const void* data, size_t size, const char* name) = nullptr;
+  int (*complete)(void*) = nullptr;
 };
 
 // The library's own options; what only ptxas has is handed on to it.
@@ -60,60 +52,38 @@ std::vector<std::string> link_arguments(const AssembleRequest& request) {
   return arguments;
 }
 
-class NvJitLink final : public PtxAssembler {
+class NvJitLink final : public LibraryAssembler {
  public:
   // Its version is not asked, which the first libraries do not tell.
-  NvJitLink(const Library& library, const std::string& path) : library_(library), identity_("nvjitlink " + describe_file(path)) {}
+  NvJitLink(const Library& library, const std::string& path)
+      : LibraryAssembler(library, {"nvJitLink", "NVJITLINK_", kResultNames}),
+        library_(library),
+        identity_("nvjitlink " + describe_file(path)) {}
   std::string_view name() const override { return "nvjitlink"; }
   std::string identity() const override { return identity_; }
 
-  Result<Assembled> assemble(const AssembleRequest& request) override {
-    const std::vector<std::string> arguments = link_arguments(request);
-    std::vector<const char*> options;
-    for (const std::string& argument : arguments) options.push_back(argument.c_str());
-    Handle handle = nullptr;
-    int result = library_.create(&handle, static_cast<uint32_t>(options.size()), options.data());
-    if (result != kSuccess) return failed(handle, result, request.architecture);
-    Assembled assembled;
-    assembled.image.device = DeviceKind::cuda;
-    result = link(handle, request.ptx, assembled.image.bytes);
-    if (result != kSuccess) return failed(handle, result, request.architecture);
-    assembled.log = read_tool_log(handle, library_.info_log_size, library_.info_log);
-    library_.destroy(&handle);
-    return assembled;
-  }
-
  private:
-  int link(Handle handle, const std::string& ptx, ByteVector& cubin) {
+  std::vector<std::string> arguments(const AssembleRequest& request) const override { return link_arguments(request); }
+
+  int run(Handle& handle, const std::string& ptx, std::span<const char*> options) const override {
+    if (int result = library_.create(&handle, static_cast<uint32_t>(options.size()), options.data()); result != kSuccess)
+      return result;
     // The size is taken with the terminator.
     if (int result = library_.add_data(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "kernel.ptx"); result != kSuccess)
       return result;
-    if (int result = library_.complete(handle); result != kSuccess) return result;
-    size_t size = 0;
-    if (int result = library_.cubin_size(handle, &size); result != kSuccess) return result;
-    cubin.resize(size);
-    return library_.cubin(handle, cubin.data());
+    return library_.complete(handle);
   }
 
-  // Takes the log, then gives up the handle, which is null when even its creation failed.
-  Status failed(Handle handle, int result, const std::string& architecture) {
-    const std::string log = read_tool_log(handle, library_.error_log_size, library_.error_log);
-    if (handle != nullptr) library_.destroy(&handle);
-    std::string name = static_cast<size_t>(result) < kResultNames.size() ? fmt::format("NVJITLINK_{}", kResultNames[result])
-                                                                         : fmt::format("nvJitLink error {}", result);
-    return error(Code::incompatible, "assembling PTX for {} by nvJitLink: {}{}{}", architecture, name, log.empty() ? "" : ": ",
-                 log);
-  }
-
-  Library library_;
-  std::string identity_;
+  const Library library_;
+  const std::string identity_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PtxAssembler>> open_nvjitlink(const std::vector<std::string>& paths) {
   Library library;
-  auto path = open_tool_library(paths, {{"nvJitLinkCreate", reinterpret_cast<void**>(&library.create)},
+  const auto opened =
+      SharedLibrary::open_first(paths, {{"nvJitLinkCreate", reinterpret_cast<void**>(&library.create)},
                                         {"nvJitLinkDestroy", reinterpret_cast<void**>(&library.destroy)},
                                         {"nvJitLinkAddData", reinterpret_cast<void**>(&library.add_data)},
                                         {"nvJitLinkComplete", reinterpret_cast<void**>(&library.complete)},
@@ -123,12 +93,12 @@ Result<std::unique_ptr<PtxAssembler>> open_nvjitlink(const std::vector<std::stri
                                         {"nvJitLinkGetErrorLog", reinterpret_cast<void**>(&library.error_log)},
                                         {"nvJitLinkGetInfoLogSize", reinterpret_cast<void**>(&library.info_log_size)},
                                         {"nvJitLinkGetInfoLog", reinterpret_cast<void**>(&library.info_log)}});
-  if (path.ok()) return std::unique_ptr<PtxAssembler>(new NvJitLink(library, *path));
+  if (opened.ok()) return std::unique_ptr<PtxAssembler>(new NvJitLink(library, opened->file()));
   return error(
       Code::unavailable,
       "opening nvJitLink, to assemble PTX: {}; install the CUDA toolkit's libnvJitLink, set CUDA_HOME to where it is, or set "
       "MNEME_PTX_ASSEMBLER to ptxas or driver",
-      path.status().message());
+      opened.status().message());
 }
 
 }  // namespace mneme::nvptx
