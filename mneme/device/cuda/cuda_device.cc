@@ -9,6 +9,7 @@
 #include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
+#include "mneme/device/gpu/device_attributes.h"
 #include "mneme/device/gpu/gpu_device.h"
 #include "mneme/device/reservation_granularity.h"
 
@@ -89,6 +90,22 @@ Result<Bytes> granularity_of(const gpu::Context& context) {
   return Bytes(granularity);
 }
 
+#define MNEME_CUDA_ATTRIBUTE(name) (gpu::Attribute{CU_DEVICE_ATTRIBUTE_##name, #name})
+constexpr gpu::DeviceAttributes kAttributes = {
+    .warp_size = MNEME_CUDA_ATTRIBUTE(WARP_SIZE),
+    .multiprocessors = MNEME_CUDA_ATTRIBUTE(MULTIPROCESSOR_COUNT),
+    .max_threads_per_block = MNEME_CUDA_ATTRIBUTE(MAX_THREADS_PER_BLOCK),
+    .max_block_x = MNEME_CUDA_ATTRIBUTE(MAX_BLOCK_DIM_X),
+    .max_block_y = MNEME_CUDA_ATTRIBUTE(MAX_BLOCK_DIM_Y),
+    .max_block_z = MNEME_CUDA_ATTRIBUTE(MAX_BLOCK_DIM_Z),
+    .max_grid_x = MNEME_CUDA_ATTRIBUTE(MAX_GRID_DIM_X),
+    .max_grid_y = MNEME_CUDA_ATTRIBUTE(MAX_GRID_DIM_Y),
+    .max_grid_z = MNEME_CUDA_ATTRIBUTE(MAX_GRID_DIM_Z),
+    .max_shared_memory_per_block = MNEME_CUDA_ATTRIBUTE(MAX_SHARED_MEMORY_PER_BLOCK),
+    .l2_cache = MNEME_CUDA_ATTRIBUTE(L2_CACHE_SIZE),
+    .max_threads_per_multiprocessor = MNEME_CUDA_ATTRIBUTE(MAX_THREADS_PER_MULTIPROCESSOR),
+};
+
 Result<DeviceProperties> properties_of(const gpu::Context& context) {
   const Driver& driver = driver_of(context);
   DeviceProperties properties;
@@ -105,41 +122,23 @@ Result<DeviceProperties> properties_of(const gpu::Context& context) {
                           "cuDeviceGetPCIBusId({})", context.device()));
   properties.hardware_id = address.data();
 
-#define MNEME_CUDA_ATTRIBUTE(variable, name) MNEME_ASSIGN(int variable, attribute_of(context, CU_DEVICE_ATTRIBUTE_##name, #name))
-  MNEME_CUDA_ATTRIBUTE(major, COMPUTE_CAPABILITY_MAJOR);
-  MNEME_CUDA_ATTRIBUTE(minor, COMPUTE_CAPABILITY_MINOR);
-  MNEME_CUDA_ATTRIBUTE(warp_size, WARP_SIZE);
-  MNEME_CUDA_ATTRIBUTE(multiprocessors, MULTIPROCESSOR_COUNT);
-  MNEME_CUDA_ATTRIBUTE(threads, MAX_THREADS_PER_BLOCK);
-  MNEME_CUDA_ATTRIBUTE(block_x, MAX_BLOCK_DIM_X);
-  MNEME_CUDA_ATTRIBUTE(block_y, MAX_BLOCK_DIM_Y);
-  MNEME_CUDA_ATTRIBUTE(block_z, MAX_BLOCK_DIM_Z);
-  MNEME_CUDA_ATTRIBUTE(grid_x, MAX_GRID_DIM_X);
-  MNEME_CUDA_ATTRIBUTE(grid_y, MAX_GRID_DIM_Y);
-  MNEME_CUDA_ATTRIBUTE(grid_z, MAX_GRID_DIM_Z);
-  MNEME_CUDA_ATTRIBUTE(shared, MAX_SHARED_MEMORY_PER_BLOCK);
-  MNEME_CUDA_ATTRIBUTE(shared_opt_in, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  MNEME_CUDA_ATTRIBUTE(l2_cache, L2_CACHE_SIZE);
-  MNEME_CUDA_ATTRIBUTE(clusters, CLUSTER_LAUNCH);
-  MNEME_CUDA_ATTRIBUTE(resident_threads, MAX_THREADS_PER_MULTIPROCESSOR);
-#undef MNEME_CUDA_ATTRIBUTE
-  auto dim3 = [](int x, int y, int z) {
-    return Dim3{static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
+  const auto ask = [&](const gpu::Attribute& attribute) {
+    return attribute_of(context, static_cast<CUdevice_attribute>(attribute.number), attribute.name);
   };
+  MNEME_TRY(gpu::read_attributes(kAttributes, ask, properties));
+  MNEME_ASSIGN(const int major, ask(MNEME_CUDA_ATTRIBUTE(COMPUTE_CAPABILITY_MAJOR)));
+  MNEME_ASSIGN(const int minor, ask(MNEME_CUDA_ATTRIBUTE(COMPUTE_CAPABILITY_MINOR)));
+  MNEME_ASSIGN(const int shared, ask(MNEME_CUDA_ATTRIBUTE(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)));
+  MNEME_ASSIGN(const int clusters, ask(MNEME_CUDA_ATTRIBUTE(CLUSTER_LAUNCH)));
   properties.architecture = fmt::format("sm_{}{}", major, minor);
-  properties.warp_size = static_cast<uint32_t>(warp_size);
-  properties.multiprocessors = static_cast<uint32_t>(multiprocessors);
-  properties.max_threads_per_block = static_cast<uint32_t>(threads);
-  properties.max_block = dim3(block_x, block_y, block_z);
-  properties.max_grid = dim3(grid_x, grid_y, grid_z);
-  properties.max_shared_memory_per_block = Bytes(std::max(shared, shared_opt_in));
+  properties.max_shared_memory_per_block =
+      std::max(properties.max_shared_memory_per_block, Bytes(static_cast<uint64_t>(std::max(shared, 0))));
   properties.clusters = clusters != 0;
-  properties.l2_cache = Bytes(static_cast<uint64_t>(std::max(l2_cache, 0)));
-  properties.max_threads_per_multiprocessor = static_cast<uint32_t>(resident_threads);
   MNEME_ASSIGN(properties.allocation_granularity, granularity_of(context));
   properties.reservation_granularity = kReservationGranularity;
   return properties;
 }
+#undef MNEME_CUDA_ATTRIBUTE
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "mneme/device/gpu/device_attributes.h"
 #include "mneme/device/gpu/gpu_device.h"
 #include "mneme/device/hip/code_objects.h"
 #include "mneme/device/hip/hip_api.h"
@@ -63,6 +64,23 @@ Result<std::string> architecture_of(const gpu::Context& context) {
                context.device(), architecture);
 }
 
+#define MNEME_HIP_ATTRIBUTE(name) {static_cast<int>(Attribute::name), #name}
+constexpr gpu::DeviceAttributes kAttributes = {
+    .warp_size = MNEME_HIP_ATTRIBUTE(warp_size),
+    .multiprocessors = MNEME_HIP_ATTRIBUTE(multiprocessors),
+    .max_threads_per_block = MNEME_HIP_ATTRIBUTE(max_threads_per_block),
+    .max_block_x = MNEME_HIP_ATTRIBUTE(max_block_x),
+    .max_block_y = MNEME_HIP_ATTRIBUTE(max_block_y),
+    .max_block_z = MNEME_HIP_ATTRIBUTE(max_block_z),
+    .max_grid_x = MNEME_HIP_ATTRIBUTE(max_grid_x),
+    .max_grid_y = MNEME_HIP_ATTRIBUTE(max_grid_y),
+    .max_grid_z = MNEME_HIP_ATTRIBUTE(max_grid_z),
+    .max_shared_memory_per_block = MNEME_HIP_ATTRIBUTE(shared_memory_per_block),
+    .l2_cache = MNEME_HIP_ATTRIBUTE(l2_cache),
+    .max_threads_per_multiprocessor = MNEME_HIP_ATTRIBUTE(max_threads_per_multiprocessor),
+};
+#undef MNEME_HIP_ATTRIBUTE
+
 Result<DeviceProperties> properties_of(const gpu::Context& context) {
   const Driver& driver = driver_of(context);
   DeviceProperties properties;
@@ -81,32 +99,12 @@ Result<DeviceProperties> properties_of(const gpu::Context& context) {
                           "hipDeviceGetPCIBusId({})", context.device()));
   properties.hardware_id = address.data();
 
-#define MNEME_HIP_ATTRIBUTE(variable, attribute) \
-  MNEME_ASSIGN(const int variable, attribute_of(context, Attribute::attribute, #attribute))
-  MNEME_HIP_ATTRIBUTE(warp_size, warp_size);
-  MNEME_HIP_ATTRIBUTE(multiprocessors, multiprocessors);
-  MNEME_HIP_ATTRIBUTE(threads, max_threads_per_block);
-  MNEME_HIP_ATTRIBUTE(block_x, max_block_x);
-  MNEME_HIP_ATTRIBUTE(block_y, max_block_y);
-  MNEME_HIP_ATTRIBUTE(block_z, max_block_z);
-  MNEME_HIP_ATTRIBUTE(grid_x, max_grid_x);
-  MNEME_HIP_ATTRIBUTE(grid_y, max_grid_y);
-  MNEME_HIP_ATTRIBUTE(grid_z, max_grid_z);
-  MNEME_HIP_ATTRIBUTE(shared, shared_memory_per_block);
-  MNEME_HIP_ATTRIBUTE(l2_cache, l2_cache);
-  MNEME_HIP_ATTRIBUTE(resident_threads, max_threads_per_multiprocessor);
-#undef MNEME_HIP_ATTRIBUTE
-  auto dim3 = [](int x, int y, int z) {
-    return Dim3{static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
-  };
-  properties.warp_size = static_cast<uint32_t>(warp_size);
-  properties.multiprocessors = static_cast<uint32_t>(multiprocessors);
-  properties.max_threads_per_block = static_cast<uint32_t>(threads);
-  properties.max_block = dim3(block_x, block_y, block_z);
-  properties.max_grid = dim3(grid_x, grid_y, grid_z);
-  properties.max_shared_memory_per_block = Bytes(static_cast<uint64_t>(shared));
-  properties.l2_cache = Bytes(static_cast<uint64_t>(std::max(l2_cache, 0)));
-  properties.max_threads_per_multiprocessor = static_cast<uint32_t>(resident_threads);
+  MNEME_TRY(gpu::read_attributes(
+      kAttributes,
+      [&](const gpu::Attribute& attribute) {
+        return attribute_of(context, static_cast<Attribute>(attribute.number), attribute.name);
+      },
+      properties));
   MNEME_ASSIGN(properties.allocation_granularity, granularity_of(context));
   properties.reservation_granularity = properties.allocation_granularity;
   return properties;
