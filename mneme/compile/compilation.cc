@@ -30,4 +30,24 @@ Status Compilation::run(llvm::Module& module) {
   return generate(module, *code_target.machine, plugins);
 }
 
+Translation Compilation::take(const std::string& architecture, const AssemblerOptions& assembler) {
+  return {std::move(code_), architecture, assembler, options_.kernels, stages_.take(), std::move(state_)};
+}
+
+Status refuse_target(const llvm::Module& module, const std::string& architecture, const char* devices) {
+  return error(Code::incompatible, "compiling for {}: the module is for '{}', not for {}", architecture,
+               module.getTargetTriple().str(), devices);
+}
+
+CompiledCode compiled_code(const Translation& translation, CodeImage image, std::string_view assembler) {
+  CompiledCode code;
+  code.image = std::move(image);
+  code.digest = digest_of(code.image.bytes);
+  code.translation_digest = translation.digest();
+  code.times = translation.times;
+  code.state = translation.state;
+  code.assembler = assembler;
+  return code;
+}
+
 }  // namespace mneme

@@ -39,12 +39,15 @@ class Compilation {
   // Compiles `module`, which is of no further use then. To be called once, within run_llvm_on_copy().
   Status run(llvm::Module& module);
 
-  // The result of run(): the text or the object, and Translation::state.
+  // The result of run(): the text, or the object.
   std::string& code() { return code_; }
-  std::vector<std::string>& state() { return state_; }
-  Stages& stages() { return stages_; }
+  // The same with all that an assembler or a linker is to know. The compilation is of no further use then.
+  Translation take(const std::string& architecture, const AssemblerOptions& assembler = {});
 
  protected:
+  std::vector<std::string>& state() { return state_; }  // Translation::state
+  Stages& stages() { return stages_; }
+
   // Called first: refuses a module that the backend cannot compile.
   virtual Status check(const llvm::Module& module) = 0;
   // The target, chosen by the module as it was recorded and by options().
@@ -67,5 +70,12 @@ class Compilation {
   std::vector<std::string> state_;
   Stages stages_;
 };
+
+// For Compilation::check(), of a module that is for other devices than `devices`, "AMD GPUs". incompatible.
+Status refuse_target(const llvm::Module& module, const std::string& architecture, const char* devices);
+
+// The image that was made of a translation, with all that is known of it then: neither facts nor warnings, and of the times those
+// of the translation.
+CompiledCode compiled_code(const Translation& translation, CodeImage image, std::string_view assembler);
 
 }  // namespace mneme

@@ -26,8 +26,9 @@ Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine
   return code.str().str();
 }
 
-bool lacks_instruction(const Status& failure) {
-  return failure.code() == Code::internal && failure.message().find("Cannot select") != std::string::npos;
+Status tell_lacking_instruction(const Status& ended, const std::string& what) {
+  if (ended.code() != Code::internal || ended.message().find("Cannot select") == std::string::npos) return ended;
+  return Status(Code::unsupported, ended.message()).with_context(what);
 }
 
 }  // namespace mneme

@@ -18,7 +18,8 @@ namespace mneme {
 Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
                               const PassPlugins& plugins, const std::string& what);
 
-// Whether the failure is how LLVM says that the target lacks the instruction for an intrinsic: a fatal error, "Cannot select".
-bool lacks_instruction(const Status& failure);
+// What a compilation has ended in, as it is told. That the target lacks the instruction for an intrinsic LLVM says by a fatal
+// error, "Cannot select": it is unsupported, with `what` before it. All else stays as it is.
+Status tell_lacking_instruction(const Status& ended, const std::string& what);
 
 }  // namespace mneme

@@ -7,6 +7,10 @@
 
 namespace mneme::amdgpu {
 
+Status AmdgpuCompilation::check(const llvm::Module& module) {
+  return module.getTargetTriple().isAMDGCN() ? Status() : refuse_target(module, architecture(), "AMD GPUs");
+}
+
 Result<CodeTarget> AmdgpuCompilation::target(const llvm::Module& module) {
   MNEME_ASSIGN(target_, CodegenTarget::of(module, architecture_, options().codegen));
   MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(*target_, codegen_level(options())));

@@ -24,7 +24,7 @@ class AmdgpuCompilation final : public Compilation {
   const CodegenTarget& target() const { return *target_; }
 
  private:
-  Status check(const llvm::Module&) override { return {}; }
+  Status check(const llvm::Module& module) override;
   Result<CodeTarget> target(const llvm::Module& module) override;
   Status before_binding(llvm::Module& module) override;
   Status generate(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) override;

@@ -15,7 +15,6 @@
 #include "mneme/compile/linker.h"
 #include "mneme/compile/machine_instructions.h"
 #include "mneme/compile/stages.h"
-#include "mneme/ir/access.h"
 
 namespace mneme::amdgpu {
 namespace {
@@ -30,8 +29,7 @@ class AmdgpuCompiler final : public Compiler {
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     AmdgpuCompilation compilation(options, std::nullopt, architecture_, library_folders_);
     MNEME_TRY(run(module, options, compilation));
-    return Translation{std::move(compilation.code()), compilation.architecture(),    {}, options.kernels,
-                       compilation.stages().take(),   std::move(compilation.state())};
+    return compilation.take(compilation.architecture());
   }
 
   Result<CompiledCode> assemble(const Translation& translation) override {
@@ -39,17 +37,11 @@ class AmdgpuCompiler final : public Compiler {
     Stages stages;
     auto image = stages.time("link", [&] { return link_in_memory(linker_arguments(), {&object, 1}); });
     if (!image.ok()) return image.status().with_context("linking code for " + translation.architecture);
-    CompiledCode code;
-    code.image = {DeviceKind::hip, std::move(*image)};
-    code.digest = digest_of(code.image.bytes);
-    code.translation_digest = translation.digest();
+    CompiledCode code = compiled_code(translation, {DeviceKind::hip, std::move(*image)}, kAssembler);
     if (translation.kernels.size() == 1) {
       MNEME_ASSIGN(code.facts, read_facts(code.image.bytes, translation.kernels[0]));
     }
-    code.state = translation.state;
-    code.times = translation.times;
     for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
-    code.assembler = kAssembler;
     return code;
   }
 
@@ -97,14 +89,10 @@ class AmdgpuCompiler final : public Compiler {
     return facts;
   }
 
-  Status run(const ir::Module& module, const CompileOptions& options, AmdgpuCompilation& compilation) const {
+  static Status run(const ir::Module& module, const CompileOptions& options, AmdgpuCompilation& compilation) {
     MNEME_TRY(check_options(options));
-    const llvm::Triple& triple = ir::llvm_module(module).getTargetTriple();
-    if (!triple.isAMDGCN())
-      return error(Code::incompatible, "compiling for {}: the module is for '{}', not for AMD GPUs", architecture_, triple.str());
-    Status status = run_llvm_on_copy(module, [&](llvm::Module& copy) { return compilation.run(copy); });
-    if (!lacks_instruction(status)) return status;
-    return Status(Code::unsupported, status.message()).with_context("making code for " + compilation.architecture());
+    const Status ended = run_llvm_on_copy(module, [&](llvm::Module& copy) { return compilation.run(copy); });
+    return tell_lacking_instruction(ended, "making code for " + compilation.architecture());
   }
 
   std::string architecture_;

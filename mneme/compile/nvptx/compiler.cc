@@ -16,7 +16,6 @@
 #include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/nvptx/tool_commands.h"
 #include "mneme/compile/pipeline.h"
-#include "mneme/ir/access.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -31,8 +30,7 @@ class NvptxCompiler final : public Compiler {
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     NvptxCompilation compilation(options, Stage::assembly, architecture_);
     MNEME_TRY(run(module, options, compilation));
-    return Translation{std::move(compilation.code()), compilation.architecture(),    assembler_options(options), options.kernels,
-                       compilation.stages().take(),   std::move(compilation.state())};
+    return compilation.take(compilation.architecture(), assembler_options(options));
   }
 
   Result<CompiledCode> assemble(const Translation& translation) override {
@@ -91,29 +89,18 @@ class NvptxCompiler final : public Compiler {
 
   Result<CompiledCode> code_of(const Translation& translation, Result<Assembled> assembled, StageTime time) const {
     if (!assembled.ok()) return assembled.status();
-    CompiledCode code;
-    code.warnings = read_warnings(assembled->log);
-    MNEME_TRY(check_register_cap(translation, code.warnings));
-    code.image = std::move(assembled->image);
-    code.digest = digest_of(code.image.bytes);
-    code.translation_digest = translation.digest();
+    std::vector<std::string> warnings = read_warnings(assembled->log);
+    MNEME_TRY(check_register_cap(translation, warnings));
+    CompiledCode code = compiled_code(translation, std::move(assembled->image), assembler_->name());
+    code.warnings = std::move(warnings);
     if (translation.kernels.size() == 1) code.facts = read_facts(code.image.bytes, assembled->log, translation.kernels[0]);
-    code.state = translation.state;
-    code.times = translation.times;
     code.times.push_back(std::move(time));
-    code.assembler = assembler_->name();
     return code;
   }
 
   static CompiledCode as_it_is(const Translation& translation) {
-    CompiledCode code;
-    code.image = {DeviceKind::cuda, translation.machine_code};
-    code.digest = digest_of(code.image.bytes);
-    code.translation_digest = translation.digest();
+    CompiledCode code = compiled_code(translation, {DeviceKind::cuda, translation.machine_code}, kRecordedAssembler);
     if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(code.image.bytes, translation.kernels[0]);
-    code.state = translation.state;
-    code.times = translation.times;
-    code.assembler = kRecordedAssembler;
     return code;
   }
 
@@ -127,16 +114,10 @@ class NvptxCompiler final : public Compiler {
                  assembler_->name(), knob, ignored);
   }
 
-  Status run(const ir::Module& module, const CompileOptions& options, NvptxCompilation& compilation) const {
+  static Status run(const ir::Module& module, const CompileOptions& options, NvptxCompilation& compilation) {
     MNEME_TRY(check_options(options));
-    const llvm::Triple& triple = ir::llvm_module(module).getTargetTriple();
-    if (!triple.isNVPTX()) {
-      return error(Code::incompatible, "compiling for {}: the module is for '{}', not for NVIDIA GPUs", architecture_,
-                   triple.str());
-    }
-    Status status = run_llvm_on_copy(module, [&](llvm::Module& copy) { return compilation.run(copy); });
-    if (!lacks_instruction(status)) return status;
-    return Status(Code::unsupported, status.message()).with_context("making PTX for " + compilation.architecture());
+    const Status ended = run_llvm_on_copy(module, [&](llvm::Module& copy) { return compilation.run(copy); });
+    return tell_lacking_instruction(ended, "making PTX for " + compilation.architecture());
   }
 
   std::string architecture_;

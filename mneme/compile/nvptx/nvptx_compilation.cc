@@ -6,6 +6,10 @@
 
 namespace mneme::nvptx {
 
+Status NvptxCompilation::check(const llvm::Module& module) {
+  return module.getTargetTriple().isNVPTX() ? Status() : refuse_target(module, architecture(), "NVIDIA GPUs");
+}
+
 Result<CodeTarget> NvptxCompilation::target(const llvm::Module& module) {
   target_ = CodegenTarget::of(module, target_.architecture, options().codegen);
   MNEME_TRY(check_registers("assembler.max_registers", options().assembler.max_registers, target_.architecture));

@@ -27,7 +27,7 @@ class NvptxCompilation final : public Compilation {
   const std::string& architecture() const { return target_.architecture; }
 
  private:
-  Status check(const llvm::Module&) override { return {}; }
+  Status check(const llvm::Module& module) override;
   Result<CodeTarget> target(const llvm::Module& module) override;
   Status after_tracking(llvm::Module& module) override;
   Status generate(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) override;

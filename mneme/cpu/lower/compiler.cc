@@ -248,13 +248,7 @@ class CpuCompiler final : public Compiler {
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     CpuCompilation compilation(options, std::nullopt, architecture_);
     MNEME_TRY(run(module, options, compilation));
-    Translation translation;
-    translation.code = std::move(compilation.code());
-    translation.architecture = architecture_;
-    translation.kernels = options.kernels;
-    translation.state = std::move(compilation.state());
-    translation.times = compilation.stages().take();
-    return translation;
+    return compilation.take(architecture_);
   }
 
   Result<CompiledCode> assemble(const Translation& translation) override {
@@ -267,15 +261,9 @@ class CpuCompiler final : public Compiler {
       return linked;
     });
     if (!image.ok()) return image.status();
-    CompiledCode code;
-    code.image = {DeviceKind::cpu, std::move(*image)};
-    code.digest = digest_of(code.image.bytes);
-    code.translation_digest = translation.digest();
+    CompiledCode code = compiled_code(translation, {DeviceKind::cpu, std::move(*image)}, "lld");
     if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(object, architecture_);
-    code.state = translation.state;
-    code.times = translation.times;
     for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
-    code.assembler = "lld";
     return code;
   }
 
