@@ -12,6 +12,7 @@
 #include "mneme/abi/driver_table.h"
 #include "mneme/abi/segment.h"
 #include "mneme/base/log.h"
+#include "mneme/device/backend.h"
 #include "mneme/runtime/recordable.h"
 
 namespace mneme::cli {
@@ -179,7 +180,7 @@ Status check_recordable(const Path& program) {
 }
 
 Result<Front> choose_front(const Path& program, DeviceKind device, std::optional<Front> wanted, Front of_rebuilt) {
-  if (wanted == Front::linked || device != DeviceKind::cuda) {
+  if (wanted == Front::linked || backend_of(device).driver.empty()) {
     if (wanted == Front::driver)
       return error(Code::invalid_argument, "--front driver: on the {} device there is no CUDA driver to record at",
                    to_string(device));

@@ -47,6 +47,9 @@ struct Backend {
   // The library in Mneme's own libdir that implements the CUDA runtime for programs on this kind of device; empty where the
   // vendor's own runtime does.
   std::string_view interposer = {};
+  // The vendor's driver that programs may call past its runtime, and at which those are recorded that nobody has rebuilt:
+  // "libcuda.so.1". Empty where there is none.
+  std::string_view driver = {};
   // The file in which the system tells the driver's version, beside other words; empty where there is no driver.
   std::string_view driver_version_file = {};
   // ok where this machine has the software by which devices of the kind are reached, such as a driver; else unavailable, with

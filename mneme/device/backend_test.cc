@@ -44,6 +44,11 @@ TEST(Backends, EachSaysWhatItIs) {
   EXPECT_EQ(cuda.interposer, "");
   EXPECT_EQ(cpu.interposer, "libmneme_emulation.so");
   EXPECT_EQ(fake.interposer, "");
+  EXPECT_EQ(cuda.driver, "libcuda.so.1");
+  EXPECT_EQ(cpu.driver, "");
+  EXPECT_EQ(fake.driver, "");
+  EXPECT_NE(cuda.raise_limits, nullptr);
+  EXPECT_EQ(cpu.raise_limits, nullptr);
   EXPECT_EQ(cuda.order_blocks, nullptr);
   EXPECT_NE(cpu.order_blocks, nullptr);
 }
@@ -56,6 +61,8 @@ TEST(Backends, AnAmdGpuIsHardwareOfItsOwn) {
   EXPECT_EQ(hip.launch_return, LaunchReturn::when_queued);
   EXPECT_EQ(hip.hardware, Hardware::own);
   EXPECT_EQ(hip.interposer, "");
+  EXPECT_EQ(hip.driver, "");
+  EXPECT_EQ(hip.raise_limits, nullptr);
   EXPECT_EQ(hip.order_blocks, nullptr);
   // Where there is no driver nothing of ROCm's is loaded, for "auto" asks every time.
   if (hip.find().ok()) GTEST_SKIP() << "there is an AMD GPU here";

@@ -24,6 +24,7 @@ constexpr Backend kBackends[] = {
      .launch_return = LaunchReturn::when_queued,
      .runtime = "CUDA",
      .interposer = "",
+     .driver = cuda::kDriverLibrary,
      .driver_version_file = "/proc/driver/nvidia/version",
      .find = [] { return cuda::open_driver().status(); },
      .is_shown = [] { return cuda::shows_a_device(); },

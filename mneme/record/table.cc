@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "mneme/device/backend.h"
 #include "mneme/hooks/find_global.h"
 #include "mneme/hooks/registration_hooks.h"
 #include "mneme/runtime/attach.h"
@@ -72,7 +73,7 @@ void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestro
 // behind, likewise.
 LaunchLimits Table::limits() {
   const auto get = MNEME_NEXT(*this, cudaDeviceGetLimit);
-  if (device_kind() != DeviceKind::cuda || !get) return {};
+  if (!backend_of(device_kind()).raise_limits || !get) return {};
   const auto limit = [&](cudaLimit which) {
     size_t value = 0;
     return get(&value, which) == cudaSuccess ? value : size_t{0};
@@ -102,7 +103,7 @@ bool Table::is_memory(DevicePtr address) {
 // whose functions for that are in its table. An address that is none may leave an error behind, likewise.
 bool Table::is_device_memory(DevicePtr address) {
   const auto get = MNEME_NEXT(*this, cudaPointerGetAttributes);
-  if (device_kind() != DeviceKind::cuda || !get) return false;
+  if (backend_of(device_kind()).driver.empty() || !get) return false;
   cudaPointerAttributes attributes{};
   return quietly([&] {
     return get(&attributes, reinterpret_cast<const void*>(address.address)) == cudaSuccess &&

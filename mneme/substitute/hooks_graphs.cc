@@ -30,7 +30,7 @@ void write(const NodeKernel& kernel, P& p) {
 class NodeContexts {
  public:
   explicit NodeContexts(Table& table) : get_(table.driver_node_parameters()) {
-    void* const driver = table.abi().device == MNEME_TABLE_CUDA ? ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    void* const driver = table.driver();
     if (!driver) return;
     current_ = reinterpret_cast<decltype(current_)>(::dlsym(driver, "cuCtxGetCurrent"));
     push_ = reinterpret_cast<decltype(push_)>(::dlsym(driver, "cuCtxPushCurrent_v2"));

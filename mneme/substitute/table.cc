@@ -76,19 +76,23 @@ std::string_view Table::device_kind() const {
   }
 }
 
+// Never closed, as the runtime does not.
+void* Table::driver() const {
+  return abi().device == MNEME_TABLE_CUDA ? ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+}
+
 // Since version 12 of the runtime the context of its device is current where it was used; before, only when that is needed next.
 void Table::find_driver_launch() {
   int version = 0;
-  if (abi().device != MNEME_TABLE_CUDA || MNEME_NEXT(*this, cudaRuntimeGetVersion)(&version) != cudaSuccess || version < 12000)
-    return;
-  void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);  // never closed, as the runtime does not
-  if (driver) launch_by(reinterpret_cast<DriverLaunch>(::dlsym(driver, "cuLaunchKernel")));
+  void* const library = driver();
+  if (!library || MNEME_NEXT(*this, cudaRuntimeGetVersion)(&version) != cudaSuccess || version < 12000) return;
+  launch_by(reinterpret_cast<DriverLaunch>(::dlsym(library, "cuLaunchKernel")));
 }
 
 DriverNodeParameters Table::driver_node_parameters() {
   const DriverNodeParameters known = driver_node_parameters_.load(std::memory_order_relaxed);
-  void* const driver = known || abi().device != MNEME_TABLE_CUDA ? nullptr : ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (driver) ask_nodes_by(reinterpret_cast<DriverNodeParameters>(::dlsym(driver, "cuGraphKernelNodeGetParams_v2")));
+  void* const library = known ? nullptr : driver();
+  if (library) ask_nodes_by(reinterpret_cast<DriverNodeParameters>(::dlsym(library, "cuGraphKernelNodeGetParams_v2")));
   return driver_node_parameters_.load(std::memory_order_relaxed);
 }
 

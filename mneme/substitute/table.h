@@ -39,6 +39,8 @@ class Table final : public TrialDevice, public CallTable {
   // What the driver beneath the runtime says of a node; the two have one handle for it. Null: there is none.
   DriverNodeParameters driver_node_parameters();
   void ask_nodes_by(DriverNodeParameters ask) { driver_node_parameters_ = ask; }  // tests
+  // The CUDA driver beneath the program's runtime. Null: the program does not have it, or its runtime is another.
+  void* driver() const;
 
   std::string_view device_kind() const override;
   int current_device() override;
