@@ -1,7 +1,5 @@
 #include "mneme/record/driver/driver_front.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <thread>
 
@@ -21,18 +19,13 @@ namespace mneme::driver {
   X(cuEventRecord)              \
   X(cuEventQuery)               \
   X(cuStreamIsCapturing)        \
-  X(cuPointerGetAttribute)      \
-  X(cuModuleGetGlobal_v2)
+  X(cuPointerGetAttribute)
 // Those that came later than the oldest driver that is recorded on; null there.
 #define MNEME_LATER_CALLS(X)   \
   X(cuDeviceGetMemPool)        \
   X(cuDeviceGetDefaultMemPool) \
-  X(cuLibraryGetGlobal)        \
-  X(cuLibraryGetManaged)       \
   X(cuStreamGetCtx)            \
-  X(cuStreamGetGreenCtx)       \
-  X(cuFuncGetParamInfo)        \
-  X(cuKernelGetParamInfo)
+  X(cuStreamGetGreenCtx)
 
 struct DriverFront::Functions {
 #define MNEME_MEMBER(name) decltype(&::name) name = nullptr;
@@ -79,10 +72,8 @@ Status DriverFront::attach(mneme_driver_table& table) {
   MNEME_TRY(symbols.need("cuMemcpyDtoH_v2", functions.copy_to_host));
   MNEME_TRY(symbols.need("cuDevicePrimaryCtxRelease_v2", functions.primary_release));
   MNEME_TRY(symbols.need("cuEventElapsedTime", functions.elapsed_time));
-  library_ = table.library;
-  real_.assign(table.real, table.real + table.call_count);
   functions_ = &functions;
-  return {};
+  return attach_to(table);
 }
 
 Result<int> DriverFront::current_device() {
@@ -255,10 +246,6 @@ void DriverFront::run_in_own_thread(const std::function<void()>& work) const {
   }).join();
 }
 
-mneme_driver_function DriverFront::find(const char* name) const {
-  return reinterpret_cast<mneme_driver_function>(::dlsym(library_, name));
-}
-
 std::optional<int> DriverFront::device_of_pool(CUmemoryPool pool) const {
   {
     std::lock_guard lock(mutex_);
@@ -392,22 +379,12 @@ Result<MemoryRange> DriverFront::find_global(const RecordableKernel& kernel, con
 }
 
 Result<MemoryRange> DriverFront::find_global(const RegisteredImage& of, const std::string& name) const {
-  void* const image = of.handle();
-  bool is_library = false;
-  {
-    std::lock_guard lock(mutex_);
-    is_library = libraries_.contains(image);
-  }
-  CUdeviceptr address = 0;
-  size_t size = 0;
-  CUresult code = is_library ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), name.c_str())
-                             : functions_->cuModuleGetGlobal_v2(&address, &size, static_cast<CUmodule>(image), name.c_str());
-  if (code == CUDA_ERROR_NOT_FOUND && is_library && functions_->cuLibraryGetManaged)
-    code = functions_->cuLibraryGetManaged(&address, &size, static_cast<CUlibrary>(image), name.c_str());
+  MemoryRange place;
+  const CUresult code = find_variable_in(of.handle(), name, place);
   if (code != CUDA_SUCCESS && code != CUDA_ERROR_NOT_FOUND) return driver_error("looking up a variable", code);
   if (code != CUDA_SUCCESS)
     return error(Code::not_found, "the driver finds no variable {}: it returned {}", name, static_cast<int>(code));
-  return MemoryRange{DevicePtr(address), Bytes(size)};
+  return place;
 }
 
 // In the current context, which is that of the launch.
@@ -428,32 +405,11 @@ Result<MemoryRange> DriverFront::find_variable(const RegisteredVariable& variabl
   return error(Code::not_found, "the image of the variable {} is not loaded", variable.name);
 }
 
-// A handle is a function's (CUfunction) or a kernel's (CUkernel), which CUDA's runtime passes in its place.
 Result<std::vector<Parameter>> DriverFront::parameters_of(const void* function) {
-  if (!functions_->cuFuncGetParamInfo || !functions_->cuKernelGetParamInfo)
-    return error(Code::unsupported, "this CUDA driver does not tell how a kernel's parameters lie: CUDA 12.4 or newer does");
-  auto* const handle = const_cast<void*>(function);
+  MNEME_ASSIGN(const std::vector<ParameterPlace> places, parameter_places(function));
   std::vector<Parameter> parameters;
-  size_t offset = 0, size = 0;
-  const bool is_kernel =
-      functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), 0, &offset, &size) == CUDA_ERROR_INVALID_HANDLE;
-  for (size_t i = 0;; ++i) {
-    const CUresult code = is_kernel ? functions_->cuKernelGetParamInfo(static_cast<CUkernel>(handle), i, &offset, &size)
-                                    : functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), i, &offset, &size);
-    if (code == CUDA_ERROR_INVALID_VALUE) return parameters;  // there are no more
-    if (code != CUDA_SUCCESS)
-      return error(Code::unsupported, "asking for parameter {} of a kernel: the driver returned {}", i, static_cast<int>(code));
-    parameters.push_back({Parameter::Kind::opaque, "", "", offset, size, 1});
-  }
-}
-
-void DriverFront::add_library(const void* handle) {
-  std::lock_guard lock(mutex_);
-  libraries_.insert(handle);
-}
-void DriverFront::forget_library(const void* handle) {
-  std::lock_guard lock(mutex_);
-  libraries_.erase(handle);
+  for (const auto [offset, size] : places) parameters.push_back({Parameter::Kind::opaque, "", "", offset, size, 1});
+  return parameters;
 }
 
 namespace {

@@ -20,6 +20,7 @@
 
 #include "mneme/abi/call_table.h"
 #include "mneme/abi/driver_table.h"
+#include "mneme/hooks/driver_behind.h"
 #include "mneme/hooks/driver_hooks.h"
 #include "mneme/record/process.h"
 #include "mneme/record/recorder.h"
@@ -27,11 +28,10 @@
 namespace mneme::driver {
 
 // What the recorder asks of the driver. Looks the functions up that it calls itself, so that none of them goes through a slot.
-class DriverFront final : public Vendor {
+class DriverFront final : public Vendor, public DriverBehind {
  public:
   // unavailable: the driver lacks a function that recording needs.
   Status attach(mneme_driver_table& table);
-  mneme_driver_function real(mneme_driver_call slot) const { return real_[slot]; }
 
   DeviceKind device_kind() const override { return DeviceKind::cuda; }
   Status prepare() override { return {}; }  // the program has made its context before it calls what leads here
@@ -61,8 +61,6 @@ class DriverFront final : public Vendor {
   bool in_primary_context();  // of the current device
   // Calls `work` in a thread of its own, in which the context of this one is current, and waits for it.
   void run_in_own_thread(const std::function<void()>& work) const;
-  // Another function of the driver's, by its exported name; null: this driver lacks it.
-  mneme_driver_function find(const char* name) const;
 
   // Pools that the program makes, of a device's memory and with no more to them, such as that other processes may share it.
   void add_pool(CUmemoryPool pool, int device);
@@ -120,21 +118,14 @@ class DriverFront final : public Vendor {
   bool shares_managed_memory() const;
   bool is_managed(DevicePtr address) const override;
 
-  // Handles of images that are libraries (CUlibrary) and not modules.
-  void add_library(const void* handle);
-  void forget_library(const void* handle);
-
  private:
   struct Functions;
   Result<MemoryRange> find_global(const RegisteredImage& image, const std::string& name) const;
   Result<CUcontext> primary_context(CUdevice device);
   Status synchronize(CUcontext context) const;
 
-  void* library_ = nullptr;
-  std::vector<mneme_driver_function> real_;
   const Functions* functions_ = nullptr;
   mutable std::mutex mutex_;
-  std::set<const void*> libraries_;
   std::map<CUdevice, CUcontext> primary_;  // retained, as the recorder's device does
   std::map<CUdevice, int> primary_uses_;   // of the program
   struct OwnContext {

@@ -1,7 +1,5 @@
 #include "mneme/substitute/driver/driver_front.h"
 
-#include <dlfcn.h>
-
 #include <memory>
 
 #include "mneme/abi/deployed_code.h"
@@ -28,7 +26,6 @@ namespace mneme::substitute {
   X(cuLibraryLoadData)          \
   X(cuLibraryGetKernel)         \
   X(cuLibraryGetGlobal)         \
-  X(cuLibraryGetManaged)        \
   X(cuKernelGetFunction)        \
   X(cuKernelSetAttribute)       \
   X(cuStreamCreate)             \
@@ -37,10 +34,7 @@ namespace mneme::substitute {
   X(cuEventRecord)              \
   X(cuEventSynchronize)         \
   X(cuPointerGetAttribute)
-#define MNEME_LATER_CALLS(X)           \
-  X(cuThreadExchangeStreamCaptureMode) \
-  X(cuFuncGetParamInfo)                \
-  X(cuKernelGetParamInfo)
+#define MNEME_LATER_CALLS(X) X(cuThreadExchangeStreamCaptureMode)
 
 struct DriverFront::Functions {
 #define MNEME_MEMBER(name) decltype(&::name) name = nullptr;
@@ -48,7 +42,6 @@ struct DriverFront::Functions {
   MNEME_LATER_CALLS(MNEME_MEMBER)
 #undef MNEME_MEMBER
   // Under the names that programs do not write: cuda.h prefers newer versions than the oldest driver has.
-  CUresult (*module_global)(CUdeviceptr*, size_t*, CUmodule, const char*) = nullptr;
   CUresult (*address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;
   CUresult (*copy_to_device)(CUdeviceptr, const void*, size_t, CUstream) = nullptr;
   CUresult (*destroy_stream)(CUstream) = nullptr;
@@ -116,7 +109,6 @@ Status DriverFront::attach(mneme_driver_table& table) {
   MNEME_LATER_CALLS(MNEME_FIND)
 #undef MNEME_NEED
 #undef MNEME_FIND
-  MNEME_TRY(symbols.need("cuModuleGetGlobal_v2", functions.module_global));
   MNEME_TRY(symbols.need("cuMemGetAddressRange_v2", functions.address_range));
   MNEME_TRY(symbols.need("cuMemcpyHtoDAsync_v2", functions.copy_to_device));
   MNEME_TRY(symbols.need("cuStreamDestroy_v2", functions.destroy_stream));
@@ -127,14 +119,8 @@ Status DriverFront::attach(mneme_driver_table& table) {
   MNEME_TRY(symbols.need("cuMemFree_v2", functions.release));
   MNEME_TRY(symbols.need("cuEventDestroy_v2", functions.destroy_event));
   MNEME_TRY(symbols.need("cuEventElapsedTime", functions.elapsed_time));
-  library_ = table.library;
-  real_.assign(table.real, table.real + table.call_count);
   functions_ = &functions;
-  return {};
-}
-
-mneme_driver_function DriverFront::find(const char* name) const {
-  return reinterpret_cast<mneme_driver_function>(::dlsym(library_, name));
+  return attach_to(table);
 }
 
 // Of each launch. What a thread has found last holds until a primary context ends. With one device there is one context: where it
@@ -232,38 +218,17 @@ Result<std::string> DriverFront::architecture(int ordinal) {
 
 Result<std::vector<uint64_t>> DriverFront::parameter_sizes(const void* function, const RegisteredKernel& kernel) {
   if (auto sizes = sizes_in_segment(kernel); sizes.ok()) return sizes;
-  if (!functions_->cuFuncGetParamInfo || !functions_->cuKernelGetParamInfo)
-    return error(Code::unsupported, "this CUDA driver does not tell how a kernel's parameters lie: CUDA 12.4 or newer does");
-  auto* const handle = const_cast<void*>(function);
+  MNEME_ASSIGN(const std::vector<ParameterPlace> places, parameter_places(function));
   std::vector<uint64_t> sizes;
-  size_t offset = 0, size = 0;
-  const bool is_kernel =
-      functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), 0, &offset, &size) == CUDA_ERROR_INVALID_HANDLE;
-  for (size_t i = 0;; ++i) {
-    const CUresult code = is_kernel ? functions_->cuKernelGetParamInfo(static_cast<CUkernel>(handle), i, &offset, &size)
-                                    : functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), i, &offset, &size);
-    if (code == CUDA_ERROR_INVALID_VALUE) return sizes;  // there are no more
-    MNEME_TRY(check("asking for a parameter's size", code));
-    sizes.push_back(size);
-  }
+  for (const ParameterPlace& place : places) sizes.push_back(place.size);
+  return sizes;
 }
 
 Result<MemoryRange> DriverFront::find_variable(const void*, const RegisteredKernel& kernel, const std::string& name) {
   MNEME_ASSIGN(const std::string image_name, name_in_image(kernel, name));
-  void* image = kernel.image->handle();
-  bool is_library = false;
-  {
-    std::lock_guard lock(mutex_);
-    is_library = libraries_.contains(image);
-  }
-  CUdeviceptr address = 0;
-  size_t size = 0;
-  CUresult code = is_library ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), image_name.c_str())
-                             : functions_->module_global(&address, &size, static_cast<CUmodule>(image), image_name.c_str());
-  if (code == CUDA_ERROR_NOT_FOUND && is_library)
-    code = functions_->cuLibraryGetManaged(&address, &size, static_cast<CUlibrary>(image), image_name.c_str());
-  MNEME_TRY(check("looking up a variable", code));
-  return MemoryRange{DevicePtr(address), Bytes(size)};
+  MemoryRange place;
+  MNEME_TRY(check("looking up a variable", find_variable_in(kernel.image->handle(), image_name, place)));
+  return place;
 }
 
 std::optional<MemoryRange> DriverFront::allocation_of(DevicePtr address) {
@@ -347,8 +312,7 @@ bool DriverFront::is_current_context(CUcontext of_node) {
 
 CUkernel DriverFront::library_kernel(const void* handle) {
   const auto known = process()->registry.find_kernel(handle);
-  std::lock_guard lock(mutex_);
-  const bool is_kernel = known && libraries_.contains(known->image->handle());
+  const bool is_kernel = known && is_library(known->image->handle());
   return is_kernel ? static_cast<CUkernel>(const_cast<void*>(handle)) : nullptr;
 }
 
@@ -436,15 +400,6 @@ bool DriverFront::reaches_host_memory() {
   return functions_->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
          functions_->cuDeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) != CUDA_SUCCESS ||
          reaches != 0;
-}
-
-void DriverFront::add_library(const void* handle) {
-  std::lock_guard lock(mutex_);
-  libraries_.insert(handle);
-}
-void DriverFront::forget_library(const void* handle) {
-  std::lock_guard lock(mutex_);
-  libraries_.erase(handle);
 }
 
 Status attach_driver(mneme_driver_table& table) {

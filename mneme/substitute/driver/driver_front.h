@@ -7,10 +7,10 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <set>
 #include <vector>
 
 #include "mneme/abi/driver_table.h"
+#include "mneme/hooks/driver_behind.h"
 #include "mneme/hooks/driver_hooks.h"
 #include "mneme/substitute/deployed_code.h"
 #include "mneme/substitute/trial_device.h"
@@ -18,12 +18,10 @@
 namespace mneme::substitute {
 
 // What is called a device elsewhere is a context here: code is loaded into each by itself.
-class DriverFront final : public TrialDevice {
+class DriverFront final : public TrialDevice, public driver::DriverBehind {
  public:
   // unavailable: the driver lacks a function that is needed.
   Status attach(mneme_driver_table& table);
-  mneme_driver_function real(mneme_driver_call slot) const { return real_[slot]; }
-  mneme_driver_function find(const char* name) const;
 
   std::string_view device_kind() const override { return "cuda"; }
   int current_device() override;
@@ -71,9 +69,6 @@ class DriverFront final : public TrialDevice {
   // Whether a device's primary context is there; true where that is not known.
   bool has_primary_context(CUdevice device) const;
 
-  void add_library(const void* handle);
-  void forget_library(const void* handle);
-
  private:
   struct Functions;
   struct Context {
@@ -89,16 +84,13 @@ class DriverFront final : public TrialDevice {
   Result<int> number_of(unsigned long long id);
   bool is_primary(CUdevice device) const;
 
-  void* library_ = nullptr;
   std::atomic<bool> one_device_ = false;        // the driver shows no other
   std::atomic<uint64_t> ended_ = 1;             // another one when a primary context has ended
   std::atomic<bool> has_own_contexts_ = false;  // of one device's without them every stream is of the one context
-  std::vector<mneme_driver_function> real_;
   const Functions* functions_ = nullptr;
   std::mutex mutex_;
   std::map<unsigned long long, int> numbers_;  // of contexts, by the driver's own ids, which are never used again
   std::vector<Context> contexts_;              // by these numbers
-  std::set<const void*> libraries_;            // handles of images that are libraries and not modules
 };
 
 // The front of this process; never destroyed.
