@@ -10,24 +10,23 @@
 namespace mneme::hip {
 namespace {
 
-// What the functions below do: each says it at its first call.
-hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call, const std::string& where);
-cudaError_t no_counterpart(std::atomic_flag& said, mneme_call call);
-
+// What the functions below do: each says it at its first call. Inlined, it would be compiled a thousand times.
+[[gnu::noinline]] hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call);
 // Modules and their kernels are registered as the program's own code is, so that the runtime does not know them by its handles.
-std::string where_refused(mneme_hip_call call);
+[[gnu::noinline]] hipError_t refused(std::atomic_flag& said, mneme_hip_call call);
+[[gnu::noinline]] cudaError_t no_counterpart(std::atomic_flag& said, mneme_call call);
 
 // One function a slot, so that each can say its name.
 template <mneme_hip_call kCall>
 struct Missing {
   static hipError_t call() {
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
-    return not_supported(said, kCall, "on the CPU device");
+    return not_supported(said, kCall);
   }
   // Beside an interposer.
   static hipError_t refuse() {
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
-    return not_supported(said, kCall, where_refused(kCall));
+    return refused(said, kCall);
   }
 };
 
@@ -35,7 +34,6 @@ struct Missing {
 template <mneme_call kCall>
 struct NoEnd {
   static cudaError_t call() {
-    if (cudaError_t code; AsMade::make(kCall, code)) return code;
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
     return no_counterpart(said, kCall);
   }
@@ -68,15 +66,19 @@ constexpr FunctionWithoutEnd kWithoutEnd[] = {
 const char* name_in(const auto& functions, auto slot) {
   return std::ranges::find(functions, slot, [](const auto& function) { return function.slot; })->name;
 }
-hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call, const std::string& where) {
-  if (!said.test_and_set())
-    log::warning("{} is not available {}: it returns hipErrorNotSupported", name_in(kMissing, call), where);
+hipError_t say_missing(std::atomic_flag& said, const char* name, const std::string& where) {
+  if (!said.test_and_set()) log::warning("{} is not available {}: it returns hipErrorNotSupported", name, where);
   return finish(hipErrorNotSupported);
 }
-std::string where_refused(mneme_hip_call call) {
-  return "while Mneme stands before the HIP runtime, " + std::string(reason_for_refusal(name_in(kMissing, call)));
+hipError_t not_supported(std::atomic_flag& said, mneme_hip_call call) {
+  return say_missing(said, name_in(kMissing, call), "on the CPU device");
+}
+hipError_t refused(std::atomic_flag& said, mneme_hip_call call) {
+  const char* const name = name_in(kMissing, call);
+  return say_missing(said, name, "while Mneme stands before the HIP runtime, " + std::string(reason_for_refusal(name)));
 }
 cudaError_t no_counterpart(std::atomic_flag& said, mneme_call call) {
+  if (cudaError_t code; AsMade::make(call, code)) return code;
   if (!said.test_and_set())
     log::warning("{} has no counterpart in the HIP runtime: it returns cudaErrorNotSupported", name_in(kWithoutEnd, call));
   return cudaErrorNotSupported;
