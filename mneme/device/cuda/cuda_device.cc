@@ -5,12 +5,13 @@
 
 #include "mneme/base/log.h"
 #include "mneme/device/cuda/cuda_module.h"
-#include "mneme/device/cuda/cuda_textures.h"
+#include "mneme/device/cuda/cuda_texture_api.h"
 #include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
 #include "mneme/device/gpu/device_attributes.h"
 #include "mneme/device/gpu/gpu_device.h"
+#include "mneme/device/gpu/gpu_textures.h"
 #include "mneme/device/reservation_granularity.h"
 
 namespace mneme::cuda {
@@ -27,8 +28,7 @@ class CudaDevice final : public gpu::GpuDevice {
         management_(libraries.management) {}
 
   Result<std::unique_ptr<DeviceTextures>> create_textures(const TextureSet& textures) override {
-    MNEME_ASSIGN(auto made, CudaTextures::create(context(), textures));
-    return std::unique_ptr<DeviceTextures>(std::move(made));
+    return gpu::GpuTextures::create(context(), std::make_unique<CudaTextureApi>(driver_of(context())), textures);
   }
 
   Status raise_limits(const LaunchLimits& limits) {

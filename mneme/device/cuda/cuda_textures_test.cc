@@ -1,6 +1,4 @@
 // Textures on the CUDA backend, over the driver made for tests.
-#include "mneme/device/cuda/cuda_textures.h"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

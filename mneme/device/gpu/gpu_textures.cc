@@ -1,0 +1,133 @@
+#include "mneme/device/gpu/gpu_textures.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "mneme/device/gpu/gpu_stream.h"
+
+namespace mneme::gpu {
+
+Result<std::unique_ptr<DeviceTextures>> GpuTextures::create(const Context& context, std::unique_ptr<const TextureApi> api,
+                                                            const TextureSet& textures) {
+  std::unique_ptr<GpuTextures> made(new GpuTextures(context, std::move(api)));
+  ContextScope scope(context);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(made->make_arrays(textures));
+  MNEME_TRY(made->make_objects(textures));
+  return std::unique_ptr<DeviceTextures>(std::move(made));
+}
+
+GpuTextures::~GpuTextures() {
+  if (context_.poisoned()) return;
+  ContextScope scope(context_);
+  destroy(objects_);
+  for (const Array& array : arrays_) {
+    if (array.plain) api_->destroy(array.plain);
+    if (array.mipmapped) api_->destroy(array.mipmapped);
+  }
+}
+
+Status GpuTextures::make_arrays(const TextureSet& textures) {
+  for (size_t i = 0; i < textures.arrays.size(); ++i) {
+    const ArrayShape& shape = textures.arrays[i].shape;
+    Array& array = arrays_.emplace_back(Array{textures.arrays[i], levels_of(shape), textures.writes(i)});
+    const bool is_plain = shape.levels == 0;
+    const ResultCode result =
+        is_plain ? api_->create_array(&array.plain, shape) : api_->create_mipmapped(&array.mipmapped, shape);
+    MNEME_TRY(context_.check_call(result, is_plain ? api_->words().create_array : api_->words().create_mipmapped,
+                                  "({} x {} x {} texels of format {:#x} with {} channels, flags {:#x}, {} levels)", shape.width,
+                                  shape.height, shape.depth, shape.texel.format, shape.texel.channels, shape.flags,
+                                  array.levels.size()));
+  }
+  return {};
+}
+
+// In the order of the recorded handles, since a number that was passed is not given again.
+Status GpuTextures::make_objects(const TextureSet& textures) {
+  std::vector<size_t> order(textures.objects.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return textures.objects[a].handle < textures.objects[b].handle; });
+  handles_.resize(order.size());
+  Handles passed;
+  Status status;
+  for (size_t i : order) {
+    const TextureObject& object = textures.objects[i];
+    Handles tries;
+    while (tries.size() < kMostTries && (tries.empty() || tries.back().second != object.handle)) {
+      auto made = make_object(object);
+      if (!made.ok()) status = made.status();
+      if (!made.ok()) break;
+      tries.emplace_back(object.kind, *made);
+    }
+    if (tries.empty()) break;
+    status = {};
+    const bool has_handle = tries.back().second == object.handle;
+    if (!has_handle) std::swap(tries.front(), tries.back());
+    handles_[i] = tries.back().second;
+    objects_.push_back(tries.back());
+    tries.pop_back();
+    if (has_handle)
+      passed.insert(passed.end(), tries.begin(), tries.end());
+    else
+      destroy(tries);  // among them may be the next one's handle
+  }
+  destroy(passed);
+  return status;
+}
+
+Result<uint64_t> GpuTextures::make_object(const TextureObject& object) const {
+  TextureResource resource{object};
+  if (object.source == TextureObject::Source::array) {
+    MNEME_ASSIGN(resource.array, level_of(arrays_[object.array], object.level));
+  }
+  if (object.source == TextureObject::Source::mipmapped) resource.mipmapped = arrays_[object.array].mipmapped;
+  const bool is_surface = object.kind == TextureObject::Kind::surface;
+  uint64_t handle = 0;
+  MNEME_TRY(context_.check_call(api_->create_object(&handle, resource),
+                                is_surface ? api_->words().create_surface : api_->words().create_texture,
+                                ", of the recorded {:#x}", object.handle));
+  return handle;
+}
+
+void GpuTextures::destroy(const Handles& objects) const {
+  for (const auto& [kind, handle] : objects) api_->destroy_object(kind, handle);
+}
+
+Result<ArrayHandle> GpuTextures::level_of(const Array& array, uint32_t level) const {
+  if (array.plain) return array.plain;
+  ArrayHandle found = nullptr;
+  MNEME_TRY(context_.check_call(api_->level_of(&found, array.mipmapped, level), api_->words().level_of, "({})", level));
+  return found;
+}
+
+Status GpuTextures::copy(const Array& array, ArrayCopy::Direction direction, Stream& stream) const {
+  const StreamHandle handle = static_cast<GpuStream&>(stream).handle();
+  for (uint32_t i = 0; i < array.levels.size(); ++i) {
+    const ArrayLevel& level = array.levels[i];
+    MNEME_ASSIGN(const ArrayHandle texels, level_of(array, i));
+    const ArrayCopy copy{direction, texels, array.recorded.copy.address + level.begin, level};
+    MNEME_TRY(context_.check_call(api_->copy(copy, handle), api_->words().copy, "({}, {} an array)", level.size(),
+                                  direction == ArrayCopy::Direction::to_array ? "to" : "from"));
+  }
+  return {};
+}
+
+Status GpuTextures::fill_arrays(Stream& stream) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  for (const Array& array : arrays_)
+    if (array.written || !filled_) MNEME_TRY(copy(array, ArrayCopy::Direction::to_array, stream));
+  filled_ = true;
+  return {};
+}
+
+Status GpuTextures::copy_arrays(Stream& stream) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  for (const Array& array : arrays_)
+    if (array.written) MNEME_TRY(copy(array, ArrayCopy::Direction::from_array, stream));
+  return {};
+}
+
+}  // namespace mneme::gpu
