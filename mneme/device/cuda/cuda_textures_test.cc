@@ -145,6 +145,9 @@ TEST_F(CudaTexturesTest, WhatTheDriverRefusesLeavesNothing) {
             "CUDA_ERROR_INVALID_VALUE (words of the driver)");
   EXPECT_EQ(refusal("cuSurfObjectCreate"),
             "invalid_argument: cuSurfObjectCreate, of the recorded 0x51: CUDA_ERROR_INVALID_VALUE (words of the driver)");
+  set.arrays[0].shape.levels = 2;
+  EXPECT_EQ(refusal("cuMipmappedArrayGetLevel"),
+            "invalid_argument: cuMipmappedArrayGetLevel(0): CUDA_ERROR_INVALID_VALUE (words of the driver)");
 }
 
 }  // namespace

@@ -22,22 +22,43 @@ GpuTextures::~GpuTextures() {
   ContextScope scope(context_);
   destroy(objects_);
   for (const Array& array : arrays_) {
-    if (array.plain) api_->destroy(array.plain);
-    if (array.mipmapped) api_->destroy(array.mipmapped);
+    if (array.mipmapped)
+      api_->destroy(array.mipmapped);
+    else if (!array.texels.empty())
+      api_->destroy(array.texels.front());
   }
 }
 
 Status GpuTextures::make_arrays(const TextureSet& textures) {
   for (size_t i = 0; i < textures.arrays.size(); ++i) {
-    const ArrayShape& shape = textures.arrays[i].shape;
-    Array& array = arrays_.emplace_back(Array{textures.arrays[i], levels_of(shape), textures.writes(i)});
-    const bool is_plain = shape.levels == 0;
-    const ResultCode result =
-        is_plain ? api_->create_array(&array.plain, shape) : api_->create_mipmapped(&array.mipmapped, shape);
-    MNEME_TRY(context_.check_call(result, is_plain ? api_->words().create_array : api_->words().create_mipmapped,
-                                  "({} x {} x {} texels of format {:#x} with {} channels, flags {:#x}, {} levels)", shape.width,
-                                  shape.height, shape.depth, shape.texel.format, shape.texel.channels, shape.flags,
-                                  array.levels.size()));
+    Array& array = arrays_.emplace_back(Array{.recorded = textures.arrays[i],
+                                              .levels = levels_of(textures.arrays[i].shape),
+                                              .written = textures.writes(i),
+                                              .mipmapped = nullptr,
+                                              .texels = {}});
+    MNEME_TRY(make_array(array));
+  }
+  return {};
+}
+
+// A level is asked for once: HIP's runtime makes an array for each answer.
+Status GpuTextures::make_array(Array& array) const {
+  const ArrayShape& shape = array.recorded.shape;
+  const auto check = [&](ResultCode result, std::string_view call) {
+    return context_.check_call(result, call, "({} x {} x {} texels of format {:#x} with {} channels, flags {:#x}, {} levels)",
+                               shape.width, shape.height, shape.depth, shape.texel.format, shape.texel.channels, shape.flags,
+                               array.levels.size());
+  };
+  ArrayHandle texels = nullptr;
+  if (shape.levels == 0) {
+    MNEME_TRY(check(api_->create_array(&texels, shape), api_->words().create_array));
+    array.texels.push_back(texels);
+    return {};
+  }
+  MNEME_TRY(check(api_->create_mipmapped(&array.mipmapped, shape), api_->words().create_mipmapped));
+  for (uint32_t level = 0; level < shape.levels; ++level) {
+    MNEME_TRY(context_.check_call(api_->level_of(&texels, array.mipmapped, level), api_->words().level_of, "({})", level));
+    array.texels.push_back(texels);
   }
   return {};
 }
@@ -78,9 +99,7 @@ Status GpuTextures::make_objects(const TextureSet& textures) {
 
 Result<uint64_t> GpuTextures::make_object(const TextureObject& object) const {
   TextureResource resource{object};
-  if (object.source == TextureObject::Source::array) {
-    MNEME_ASSIGN(resource.array, level_of(arrays_[object.array], object.level));
-  }
+  if (object.source == TextureObject::Source::array) resource.array = arrays_[object.array].texels[object.level];
   if (object.source == TextureObject::Source::mipmapped) resource.mipmapped = arrays_[object.array].mipmapped;
   const bool is_surface = object.kind == TextureObject::Kind::surface;
   uint64_t handle = 0;
@@ -94,19 +113,11 @@ void GpuTextures::destroy(const Handles& objects) const {
   for (const auto& [kind, handle] : objects) api_->destroy_object(kind, handle);
 }
 
-Result<ArrayHandle> GpuTextures::level_of(const Array& array, uint32_t level) const {
-  if (array.plain) return array.plain;
-  ArrayHandle found = nullptr;
-  MNEME_TRY(context_.check_call(api_->level_of(&found, array.mipmapped, level), api_->words().level_of, "({})", level));
-  return found;
-}
-
 Status GpuTextures::copy(const Array& array, ArrayCopy::Direction direction, Stream& stream) const {
   const StreamHandle handle = static_cast<GpuStream&>(stream).handle();
   for (uint32_t i = 0; i < array.levels.size(); ++i) {
     const ArrayLevel& level = array.levels[i];
-    MNEME_ASSIGN(const ArrayHandle texels, level_of(array, i));
-    const ArrayCopy copy{direction, texels, array.recorded.copy.address + level.begin, level};
+    const ArrayCopy copy{direction, array.texels[i], array.recorded.copy.address + level.begin, level};
     MNEME_TRY(context_.check_call(api_->copy(copy, handle), api_->words().copy, "({}, {} an array)", level.size(),
                                   direction == ArrayCopy::Direction::to_array ? "to" : "from"));
   }

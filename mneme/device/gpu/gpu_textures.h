@@ -29,18 +29,18 @@ class GpuTextures final : public DeviceTextures {
   struct Array {
     TextureSet::Array recorded;
     std::vector<ArrayLevel> levels;
-    bool written = false;         // by kernels
-    ArrayHandle plain = nullptr;  // one of these is null
-    MipmappedHandle mipmapped = nullptr;
+    bool written = false;                 // by kernels
+    MipmappedHandle mipmapped = nullptr;  // null: it is plain
+    std::vector<ArrayHandle> texels;      // of each level
   };
   using Handles = std::vector<std::pair<TextureObject::Kind, uint64_t>>;
 
   GpuTextures(const Context& context, std::unique_ptr<const TextureApi> api) : context_(context), api_(std::move(api)) {}
   Status make_arrays(const TextureSet& textures);
+  Status make_array(Array& array) const;
   Status make_objects(const TextureSet& textures);
   Result<uint64_t> make_object(const TextureObject& object) const;
   void destroy(const Handles& objects) const;
-  Result<ArrayHandle> level_of(const Array& array, uint32_t level) const;
   Status copy(const Array& array, ArrayCopy::Direction direction, Stream& stream) const;
 
   const Context& context_;
