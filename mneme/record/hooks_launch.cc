@@ -107,7 +107,8 @@ cudaError_t on_end_capture(Table& table, cudaStream_t stream, cudaGraph_t* graph
   return code;
 }
 
-// A kernel that the program puts into a graph itself counts as one that it launches into a stream that is captured.
+// A kernel that the program puts into a graph itself, or gives to a node of one, counts as one that it launches into a stream
+// that is captured.
 template <typename Parameters>
 void count_node(Table& table, const Parameters& kernel) {
   Launch launch{table,
@@ -123,18 +124,35 @@ void count_node(Table& table, const Parameters& kernel) {
   OpenLaunch(launch, nullptr).end(true);
 }
 
-cudaError_t on_add_kernel(Table& table, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count,
-                          const cudaKernelNodeParams* parameters) {
-  const cudaError_t code = MNEME_NEXT(table, cudaGraphAddKernelNode)(node, graph, before, count, parameters);
-  if (code == cudaSuccess && parameters) count_node(table, *parameters);
+// `code` is what the call has returned that gives a node these parameters.
+cudaError_t counted(Table& table, cudaError_t code, const cudaKernelNodeParams* kernel) {
+  if (code == cudaSuccess && kernel) count_node(table, *kernel);
+  return code;
+}
+cudaError_t counted(Table& table, cudaError_t code, const cudaGraphNodeParams* node) {
+  if (code == cudaSuccess && node && node->type == cudaGraphNodeTypeKernel) count_node(table, node->kernel);
   return code;
 }
 
+cudaError_t on_add_kernel(Table& table, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count,
+                          const cudaKernelNodeParams* kernel) {
+  return counted(table, MNEME_NEXT(table, cudaGraphAddKernelNode)(node, graph, before, count, kernel), kernel);
+}
 cudaError_t on_add_node(Table& table, cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
                         const cudaGraphEdgeData* edges, size_t count, cudaGraphNodeParams* parameters) {
-  const cudaError_t code = MNEME_NEXT(table, cudaGraphAddNode)(node, graph, before, edges, count, parameters);
-  if (code == cudaSuccess && parameters && parameters->type == cudaGraphNodeTypeKernel) count_node(table, parameters->kernel);
-  return code;
+  return counted(table, MNEME_NEXT(table, cudaGraphAddNode)(node, graph, before, edges, count, parameters), parameters);
+}
+cudaError_t on_set_kernel(Table& table, cudaGraphNode_t node, const cudaKernelNodeParams* kernel) {
+  return counted(table, MNEME_NEXT(table, cudaGraphKernelNodeSetParams)(node, kernel), kernel);
+}
+cudaError_t on_set_node(Table& table, cudaGraphNode_t node, cudaGraphNodeParams* parameters) {
+  return counted(table, MNEME_NEXT(table, cudaGraphNodeSetParams)(node, parameters), parameters);
+}
+cudaError_t on_set_kernel_of_exec(Table& table, cudaGraphExec_t graph, cudaGraphNode_t node, const cudaKernelNodeParams* kernel) {
+  return counted(table, MNEME_NEXT(table, cudaGraphExecKernelNodeSetParams)(graph, node, kernel), kernel);
+}
+cudaError_t on_set_node_of_exec(Table& table, cudaGraphExec_t graph, cudaGraphNode_t node, cudaGraphNodeParams* parameters) {
+  return counted(table, MNEME_NEXT(table, cudaGraphExecNodeSetParams)(graph, node, parameters), parameters);
 }
 
 cudaError_t on_stream_destroy(Table& table, cudaStream_t stream) {
@@ -154,6 +172,9 @@ using Hooks =
              MNEME_SLOT(__cudaLaunchKernel_ptsz, on_launch_kernel_handle<MNEME_CALL___cudaLaunchKernel_ptsz>),
              // whether a launch goes into a graph
              MNEME_SLOT(cudaGraphAddKernelNode, on_add_kernel), MNEME_SLOT(cudaGraphAddNode, on_add_node),
+             MNEME_SLOT(cudaGraphKernelNodeSetParams, on_set_kernel), MNEME_SLOT(cudaGraphNodeSetParams, on_set_node),
+             MNEME_SLOT(cudaGraphExecKernelNodeSetParams, on_set_kernel_of_exec),
+             MNEME_SLOT(cudaGraphExecNodeSetParams, on_set_node_of_exec),
              MNEME_SLOT(cudaStreamBeginCapture, on_begin_capture<MNEME_CALL_cudaStreamBeginCapture>),
              MNEME_SLOT(cudaStreamBeginCapture_ptsz, on_begin_capture<MNEME_CALL_cudaStreamBeginCapture_ptsz>),
              MNEME_SLOT(cudaStreamBeginCaptureToGraph, on_begin_capture_to_graph<MNEME_CALL_cudaStreamBeginCaptureToGraph>),

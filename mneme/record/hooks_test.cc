@@ -350,12 +350,14 @@ TEST_F(HookedLaunches, WhatGoesIntoAGraphCountsInNoShapeBeyondTheMaximumEither) 
   EXPECT_EQ(program.instances().at(0).shape_launches, (ShapeLaunches{8, std::nullopt}));
 }
 
-// As what is captured into one: each kernel counts once, when it becomes a node, however often the graph runs.
+// As what is captured into one: each kernel counts once, when a node is given it, however often the graph runs.
 TEST(Hooks, AKernelThatTheProgramPutsIntoAGraphIsCounted) {
   static cudaError_t code = cudaSuccess;
   const auto vendor = [](std::vector<mneme_function>& slots) {
-    slots[MNEME_CALL_cudaGraphAddKernelNode] = slots[MNEME_CALL_cudaGraphAddNode] =
-        reinterpret_cast<mneme_function>(+[] { return code; });
+    for (mneme_call call :
+         {MNEME_CALL_cudaGraphAddKernelNode, MNEME_CALL_cudaGraphAddNode, MNEME_CALL_cudaGraphKernelNodeSetParams,
+          MNEME_CALL_cudaGraphNodeSetParams, MNEME_CALL_cudaGraphExecKernelNodeSetParams, MNEME_CALL_cudaGraphExecNodeSetParams})
+      slots[call] = reinterpret_cast<mneme_function>(+[] { return code; });
   };
   FakeProgram program({}, {}, vendor);
   int* data = program.allocate<int>(16);
@@ -370,10 +372,11 @@ TEST(Hooks, AKernelThatTheProgramPutsIntoAGraphIsCounted) {
   any.kernel.func = kernel.func;
   any.kernel.gridDim = any.kernel.blockDim = dim3(1);
   any.kernel.kernelParams = arguments;
+  const auto given = static_cast<const cudaKernelNodeParams*>(&kernel);
   const auto add = [&] {
-    return program.call<decltype(cudaGraphAddKernelNode)>(
-        MNEME_CALL_cudaGraphAddKernelNode, static_cast<cudaGraphNode_t*>(nullptr), cudaGraph_t{},
-        static_cast<const cudaGraphNode_t*>(nullptr), size_t{0}, static_cast<const cudaKernelNodeParams*>(&kernel));
+    return program.call<decltype(cudaGraphAddKernelNode)>(MNEME_CALL_cudaGraphAddKernelNode,
+                                                          static_cast<cudaGraphNode_t*>(nullptr), cudaGraph_t{},
+                                                          static_cast<const cudaGraphNode_t*>(nullptr), size_t{0}, given);
   };
   const auto add_any = [&] {
     return program.call<decltype(cudaGraphAddNode)>(MNEME_CALL_cudaGraphAddNode, static_cast<cudaGraphNode_t*>(nullptr),
@@ -384,11 +387,28 @@ TEST(Hooks, AKernelThatTheProgramPutsIntoAGraphIsCounted) {
   EXPECT_EQ(add_any(), cudaSuccess);
   EXPECT_EQ(program.report().launches, 2u);
   EXPECT_EQ(program.count(NotRecorded::stream_capture), 2u);
+  // What is captured anew to update a graph counts, and so does what is set anew.
+  const auto set_all = [&] {
+    EXPECT_EQ(
+        program.call<decltype(cudaGraphKernelNodeSetParams)>(MNEME_CALL_cudaGraphKernelNodeSetParams, cudaGraphNode_t{}, given),
+        code);
+    EXPECT_EQ(program.call<decltype(cudaGraphNodeSetParams)>(MNEME_CALL_cudaGraphNodeSetParams, cudaGraphNode_t{}, &any), code);
+    EXPECT_EQ(program.call<decltype(cudaGraphExecKernelNodeSetParams)>(MNEME_CALL_cudaGraphExecKernelNodeSetParams,
+                                                                       cudaGraphExec_t{}, cudaGraphNode_t{}, given),
+              code);
+    EXPECT_EQ(program.call<decltype(cudaGraphExecNodeSetParams)>(MNEME_CALL_cudaGraphExecNodeSetParams, cudaGraphExec_t{},
+                                                                 cudaGraphNode_t{}, &any),
+              code);
+  };
+  set_all();
+  EXPECT_EQ(program.report().launches, 6u);
+  EXPECT_EQ(program.count(NotRecorded::stream_capture), 6u);
   any.type = cudaGraphNodeTypeEmpty;
   EXPECT_EQ(add_any(), cudaSuccess);
   code = cudaErrorInvalidValue;
   EXPECT_EQ(add(), cudaErrorInvalidValue);
-  EXPECT_EQ(program.report().launches, 2u) << "no kernel, and none that was added";
+  set_all();
+  EXPECT_EQ(program.report().launches, 6u) << "no kernel, and none that a node was given";
   EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
   recorder()->finish();
   ASSERT_EQ(program.instances().size(), 1u);
