@@ -180,18 +180,21 @@ TEST_F(Ends, WhatIsNotReadyYetIsNoLastError) {
 
 // A runtime with a last error, as ROCm 7 has it, which keeps it until it is read, or as ROCm before has it, the last result.
 struct LastErrors {
-  static inline hipError_t last;
+  static inline hipError_t last, last_result;
   static inline bool keeps;
   static hipError_t result(hipError_t code) {
     if (code != hipSuccess || !keeps) last = code;
-    return code;
+    return last_result = code;
   }
   static void begin(bool keeps_errors) {
-    last = hipSuccess;
+    last = last_result = hipSuccess;
     keeps = keeps_errors;
-    RUNTIME_HAS(hipPeekAtLastError, [] { return last; });
+    RUNTIME_HAS(hipPeekAtLastError, [] { return last_result = last; });
     RUNTIME_HAS(hipGetLastError, [] { return std::exchange(last, hipSuccess); });
-    RUNTIME_HAS(hipRuntimeGetVersion, [](int* version) { return *version = keeps ? 70'000'000 : 60'343'000, hipSuccess; });
+    RUNTIME_HAS(hipRuntimeGetVersion,
+                [](int* version) { return *version = keeps ? 70'000'000 : 60'343'000, last_result = hipSuccess; });
+    RuntimeProgram::get().runtime_has(
+        "hipExtGetLastError", +[] { return std::exchange(keeps ? last_result : last, hipSuccess); });
     RUNTIME_HAS(hipMalloc, [](void**, size_t size) { return result(size > 64 ? hipErrorOutOfMemory : hipSuccess); });
     RUNTIME_HAS(hipGetDevice, [](int* device) { return result(device ? hipSuccess : hipErrorInvalidDevice); });
     // The interposer's own calls before and behind the program's: through a slot, and past it.
@@ -248,6 +251,54 @@ TEST_F(Ends, AnErrorThatIsNotedGivesWayToALaterOne) {
   EXPECT_EQ(CALL_HIP(hipGetDevice)(nullptr), hipErrorInvalidDevice);
   EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorInvalidDevice);
   EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess);
+}
+
+hipError_t ext_last_error() { return own_function_of<hipError_t (*)()>("hipExtGetLastError", RuntimeProgram::get())(); }
+
+TEST_F(Ends, TheResultOfTheLastCallIsThatOfTheProgramsOwn) {
+  for (const bool keeps : {true, false}) {
+    for (const bool own_fails : {true, false}) {
+      SCOPED_TRACE(testing::Message() << "keeps " << keeps << ", own calls fail " << own_fails);
+      LastErrors::begin(keeps);
+      LastErrors::own_fails = own_fails;
+      void* pointer = nullptr;
+      EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+      EXPECT_EQ(ext_last_error(), hipErrorOutOfMemory);
+      EXPECT_EQ(ext_last_error(), hipSuccess);
+      EXPECT_EQ(CALL_HIP(hipGetLastError)(), keeps ? hipErrorOutOfMemory : hipSuccess) << "which ROCm before 7 forgets with it";
+      EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+      EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 64), hipSuccess);
+      EXPECT_EQ(ext_last_error(), hipSuccess) << "that of the last call";
+      (void)CALL_HIP(hipGetLastError)();
+    }
+  }
+}
+
+TEST_F(Ends, TheResultOfACallThatNobodyStandsBeforeIsTheLastOneToo) {
+  for (const bool keeps : {true, false}) {
+    LastErrors::begin(keeps);
+    LastErrors::own_fails = true;
+    void* pointer = nullptr;
+    int device = 0;
+    EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+    EXPECT_EQ(CALL_HIP(hipGetDevice)(&device), hipSuccess);
+    EXPECT_EQ(ext_last_error(), hipSuccess) << keeps;
+    EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 64), hipSuccess);
+    EXPECT_EQ(CALL_HIP(hipGetDevice)(nullptr), hipErrorInvalidDevice);
+    EXPECT_EQ(ext_last_error(), hipErrorInvalidDevice) << keeps;
+    EXPECT_EQ(ext_last_error(), hipSuccess) << keeps;
+    (void)CALL_HIP(hipGetLastError)();
+  }
+}
+
+TEST_F(Ends, WithoutTheFunctionTheLastResultIsTheLastError) {
+  LastErrors::begin(false);
+  LastErrors::own_fails = true;
+  RuntimeProgram::get().runtime_has("hipExtGetLastError", static_cast<hipError_t (*)()>(nullptr));
+  void* pointer = nullptr;
+  EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+  EXPECT_EQ(ext_last_error(), hipErrorOutOfMemory);
+  EXPECT_EQ(ext_last_error(), hipSuccess);
 }
 
 // ROCm before 7 has the last result, whether it is an error or not.
@@ -559,6 +610,9 @@ TEST_F(Ends, AllThatTheRecorderCallsHasAnEndButThese) {
                            "cudaGetMipmappedArrayLevel",
                            "cudaGetSymbolAddress",
                            "cudaGetSymbolSize",
+                           "cudaGraphAddKernelNode",
+                           "cudaGraphExecKernelNodeSetParams",
+                           "cudaGraphKernelNodeSetParams",
                            "cudaGraphLaunch",
                            "cudaHostAlloc",
                            "cudaHostGetFlags",

@@ -6,6 +6,8 @@ namespace mneme::hip {
 namespace {
 
 thread_local hipError_t last_error = hipSuccess;
+// Of the last call, where a runtime that tells results apart from errors has it not.
+thread_local hipError_t last_result = hipSuccess;
 
 // HIP has given most of its errors the number that CUDA's has. Others of CUDA's become what is nearest to them.
 constexpr bool has_same_number(cudaError_t code) {
@@ -86,6 +88,10 @@ bool keeps_errors(const Table& table) {
   return version_of && version_of(&version) == hipSuccess && version / kMajor >= 7;
 }
 
+// Null where the runtime has none. Before ROCm 7 it is another name of hipGetLastError.
+using ExtGetLastError = hipError_t (*)();
+ExtGetLastError real_ext_get_last_error(const Table& table) { return table.runtime<ExtGetLastError>("hipExtGetLastError"); }
+
 // The runtime knows of calls that pass by here; of what an interposer has refused it does not.
 hipError_t get_last_error(Table& table) {
   const hipError_t mine = take_last_error();
@@ -152,6 +158,7 @@ cudaError_t to_cuda(hipError_t code) {
 }
 
 hipError_t finish(hipError_t result) {
+  last_result = result;
   if (result != hipSuccess) last_error = result;
   return result;
 }
@@ -159,8 +166,9 @@ hipError_t finish(const Table& table, hipError_t result) {
   if (!table.ends_in_runtime()) return finish(result);
   if (!is_error(result)) {
     if (last_error != hipSuccess && !keeps_errors(table)) last_error = hipSuccess;
+    last_result = hipSuccess;
   } else {
-    last_error = MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess ? hipSuccess : result;
+    last_error = last_result = MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess ? hipSuccess : result;
   }
   return result;
 }
@@ -173,14 +181,35 @@ LastError::LastError(const Table& table)
 
 hipError_t LastError::finish(hipError_t result) const {
   if (!table_.ends_in_runtime()) return hip::finish(result);
+  leave_error(result);
+  // The runtime's is that of whichever call was the last, Mneme's own among them.
+  if (const auto take = real_ext_get_last_error(table_); take && keeps_errors(table_)) {
+    (void)take();
+    last_result = result;
+  }
+  return result;
+}
+
+void LastError::leave_error(hipError_t result) const {
   const hipError_t known = MNEME_REAL(table_, hipPeekAtLastError)();
   hipError_t wanted = result;
   if (!is_error(result)) wanted = is_error(before_) && keeps_errors(table_) ? before_ : hipSuccess;
   // The runtime may have a code of its own of what CUDA has one for.
-  if (is_error(known) && is_error(wanted) && to_cuda(known) == to_cuda(wanted)) return last_error = hipSuccess, result;
+  if (is_error(known) && is_error(wanted) && to_cuda(known) == to_cuda(wanted)) {
+    last_error = hipSuccess;
+    return;
+  }
   if (is_error(known)) (void)MNEME_REAL(table_, hipGetLastError)();
   last_error = wanted;
-  return result;
+}
+
+hipError_t ext_get_last_error(Table& table) {
+  if (!table.ends_in_runtime()) return std::exchange(last_result, hipSuccess);
+  const auto take = real_ext_get_last_error(table);
+  if (!take) return get_last_error(table);
+  const hipError_t left = take();  // before anything else is asked, which would be the last call
+  const hipError_t mine = keeps_errors(table) ? std::exchange(last_result, hipSuccess) : take_last_error();
+  return left != hipSuccess ? left : mine;
 }
 hipError_t take_last_error() { return std::exchange(last_error, hipSuccess); }
 hipError_t peek_last_error() { return last_error; }

@@ -19,7 +19,8 @@ hipError_t finish(const Table& table, hipError_t result);
 
 // What the calling thread's last error is while an interposer sees a call of the program's. What the interposer calls of its own,
 // through slots or past them, must leave it as it is: neither do its failures become the program's last error, nor do its
-// successes make ROCm before 7 forget it. Of use where the slots end in the program's runtime; else it is finish(result).
+// successes make ROCm before 7 forget it. Nor is what they return the result of the program's last call. Of use where the slots
+// end in the program's runtime; else it is finish(result).
 class LastError {
  public:
   // When the call begins.
@@ -28,11 +29,17 @@ class LastError {
   hipError_t finish(hipError_t result) const;
 
  private:
+  void leave_error(hipError_t result) const;
+
   const Table& table_;
   const hipError_t before_;
 };
 // What the thread's calls have left, and nothing after that; hipSuccess where they have left nothing.
 hipError_t take_last_error();
 hipError_t peek_last_error();
+
+// hipExtGetLastError: the result of the thread's last call, be it an error or success, and success after that. Before ROCm 7 it
+// is what hipGetLastError tells, and the two forget it together.
+hipError_t ext_get_last_error(Table& table);
 
 }  // namespace mneme::hip

@@ -15,11 +15,9 @@ namespace {
 
 constexpr std::string_view kHandles = "whose modules and functions have other handles than those that the program was given";
 constexpr std::string_view kLaunches = "what it launches is not counted and not recorded";
-constexpr std::string_view kCaptures = "the capture is known from its stream alone: launches into others are recorded meanwhile";
 constexpr std::string_view kMemory = "what it allocates, frees or gives out is memory that no launch is recorded with";
 constexpr std::string_view kCode = "kernels of that code carry nothing that Mneme finds: they run, and are not recorded";
-constexpr std::string_view kNodes = "nodes of graphs are not recorded";
-constexpr std::string_view kLast = "it tells the result of the last call, which may be one of Mneme's";
+constexpr std::string_view kNodes = "what graphs launch is not recorded: its kernels were counted when nodes were given them";
 constexpr std::string_view kWrites = "what it writes is read when the next launch is recorded";
 constexpr std::string_view kNothing = "it launches, allocates and frees nothing";
 
@@ -37,12 +35,12 @@ constexpr NewerFunction kNewer[] = {
     {"hipModuleLoadFatBinary", NewerTreatment::refused, kHandles},
     {"hipLibraryGetModule", NewerTreatment::refused, kHandles},
     {"hipKernelGetFunction", NewerTreatment::refused, kHandles},
-    {"hipExtGetLastError", NewerTreatment::unseen, kLast},
+    {"hipExtGetLastError", NewerTreatment::own, ""},
     {"hipGraphLaunch_spt", NewerTreatment::own, ""},
     {"hipLaunchKernelBundledArgs", NewerTreatment::unseen, kLaunches},
     {"hipStreamBeginCapture_spt", NewerTreatment::own, ""},
     {"hipStreamEndCapture_spt", NewerTreatment::own, ""},
-    {"hipStreamBeginCaptureToGraph", NewerTreatment::unseen, kCaptures},
+    {"hipStreamBeginCaptureToGraph", NewerTreatment::own, ""},
     {"hipGraphAddMemAllocNode", NewerTreatment::unseen, kMemory},
     {"hipMemSetMemPool", NewerTreatment::unseen, kMemory},
     {"hipLibraryGetGlobal", NewerTreatment::unseen, kMemory},
@@ -52,9 +50,9 @@ constexpr NewerFunction kNewer[] = {
     {"hipLibraryGetKernel", NewerTreatment::unseen, kCode},
     {"hipLibraryEnumerateKernels", NewerTreatment::unseen, kCode},
     {"hipLinkComplete", NewerTreatment::unseen, kCode},
-    {"hipGraphAddNode", NewerTreatment::unseen, kNodes},
-    {"hipGraphNodeSetParams", NewerTreatment::unseen, kNodes},
-    {"hipGraphExecNodeSetParams", NewerTreatment::unseen, kNodes},
+    {"hipGraphAddNode", NewerTreatment::own, ""},
+    {"hipGraphNodeSetParams", NewerTreatment::own, ""},
+    {"hipGraphExecNodeSetParams", NewerTreatment::own, ""},
     {"hipGraphInstantiateWithParams", NewerTreatment::unseen, kNodes},
     {"hipGraphKernelNodeCopyAttributes", NewerTreatment::unseen, kNodes},
     {"hipGraphNodeSetEnabled", NewerTreatment::unseen, kNodes},
@@ -167,25 +165,16 @@ constexpr NewerFunction kNewer[] = {
     {"hipDrvMemDiscardAndPrefetchBatchAsync", NewerTreatment::harmless, kWrites},
 };
 
-struct NamedSlot {
-  mneme_hip_call slot;
-  std::string_view name;
-};
-constexpr NamedSlot kSlots[] = {
-#define MNEME_NAMED_SLOT(function) {MNEME_CALL_##function, #function},
-    MNEME_HIP_CALLS(MNEME_NAMED_SLOT)
-#undef MNEME_NAMED_SLOT
-};
-// MNEME_HIP_CALL_COUNT where the list of functions has none of that name.
-mneme_hip_call slot_of(std::string_view name) {
-  const auto found = std::ranges::find(kSlots, name, &NamedSlot::name);
-  return found == std::end(kSlots) ? MNEME_HIP_CALL_COUNT : found->slot;
-}
-// The same function of the program's own runtime; null where it has none.
+// The same function of the program's own runtime, of the type of what is given; null where there is none.
 template <typename Function>
 Function real_of(const Table& table, std::string_view name, Function) {
-  const mneme_hip_call slot = slot_of(name);
-  return slot == MNEME_HIP_CALL_COUNT ? nullptr : table.runtime<Function>(slot);
+  return table.ends_in_runtime() ? table.runtime<Function>(name) : nullptr;
+}
+
+// Of a call that neither a runtime nor the CPU device makes. `what` is said once.
+hipError_t not_on_cpu_device(std::once_flag& said, std::string_view what) {
+  std::call_once(said, [&] { log::warning("{} is not available on the CPU device: it returns hipErrorNotSupported", what); });
+  return finish(hipErrorNotSupported);
 }
 
 // The functions that give other functions by their names give those of the program's table, so that what is called through them
@@ -196,14 +185,14 @@ constexpr int kFound = 0, kNotFound = 1;
 // What the table has for the name; null where the runtime's own is to be called, which is `runtime`. Of a function that programs
 // with per-thread default streams have a variant of, that variant.
 mneme_function in_table(const Table& table, const std::string& symbol, Streams streams, mneme_function runtime) {
-  mneme_hip_call slot = streams == Streams::per_thread ? slot_of(symbol + "_spt") : MNEME_HIP_CALL_COUNT;
-  const bool is_variant = slot != MNEME_HIP_CALL_COUNT;
-  if (!is_variant) slot = slot_of(symbol);
-  if (slot == MNEME_HIP_CALL_COUNT) return nullptr;
-  if (!table.ends_in_runtime()) return table.abi().slots[slot];
+  auto slot = streams == Streams::per_thread ? find_call(symbol + "_spt") : std::nullopt;
+  const bool is_variant = slot.has_value();
+  if (!is_variant) slot = find_call(symbol);
+  if (!slot) return nullptr;
+  if (!table.ends_in_runtime()) return table.abi().slots[*slot];
   // The runtime may have a variant that the table has not.
-  const bool is_another = streams == Streams::per_thread && !is_variant && runtime != table.real(slot);
-  return is_another || table.abi().slots[slot] == table.real(slot) ? nullptr : table.abi().slots[slot];
+  const bool is_another = streams == Streams::per_thread && !is_variant && runtime != table.real(*slot);
+  return is_another || table.abi().slots[*slot] == table.real(*slot) ? nullptr : table.abi().slots[*slot];
 }
 
 // Where no runtime answers: `version` says which variants of functions the program was compiled for.
@@ -235,7 +224,7 @@ hipError_t get_proc_address(Table& table, const char* symbol, void** out, int ve
   constexpr auto kName = kStreams == Streams::usual ? "hipGetProcAddress" : "hipGetProcAddress_spt";
   const Streams streams = streams_of(flags, kStreams);
   using Function = hipError_t (*)(const char*, void**, int, uint64_t, int*);
-  if (const auto real = table.ends_in_runtime() ? real_of(table, kName, Function()) : nullptr)
+  if (const auto real = real_of(table, kName, Function()))
     return finish(table, answer_after(table, real(symbol, out, version, flags, status), symbol, out, streams));
   return finish(answer_alone(table, symbol, out, version, streams, status));
 }
@@ -245,7 +234,7 @@ hipError_t get_entry_point(Table& table, const char* symbol, void** out, unsigne
   constexpr auto kName = kStreams == Streams::usual ? "hipGetDriverEntryPoint" : "hipGetDriverEntryPoint_spt";
   const Streams streams = streams_of(flags, kStreams);
   using Function = hipError_t (*)(const char*, void**, unsigned long long, int*);
-  if (const auto real = table.ends_in_runtime() ? real_of(table, kName, Function()) : nullptr)
+  if (const auto real = real_of(table, kName, Function()))
     return finish(table, answer_after(table, real(symbol, out, flags, status), symbol, out, streams));
   return finish(answer_alone(table, symbol, out, HIP_VERSION_MAJOR * 100, streams, status));
 }
@@ -268,14 +257,64 @@ hipError_t launch_with_config(Table& table, const LaunchConfig* config, const vo
                                                                                    arguments, config->shared, config->stream);
   }
   using Function = hipError_t (*)(const LaunchConfig*, const void*, void**);
-  if (const auto real = table.ends_in_runtime() ? real_of(table, "hipLaunchKernelExC", Function()) : nullptr)
-    return finish(table, real(config, function, arguments));
+  if (const auto real = real_of(table, "hipLaunchKernelExC", Function())) return finish(table, real(config, function, arguments));
   if (!config) return finish(hipErrorInvalidValue);
   static std::once_flag said;
-  std::call_once(said, [] {
-    log::warning("hipLaunchKernelExC with attributes is not available on the CPU device: it returns hipErrorNotSupported");
-  });
-  return finish(hipErrorNotSupported);
+  return not_on_cpu_device(said, "hipLaunchKernelExC with attributes");
+}
+
+// hipGraphNodeParams: the parameters of a node of any kind, of which those of kernels are looked at.
+struct NodeParameters {
+  int type;
+  int reserved[3];
+  hipKernelNodeParams kernel;
+};
+const hipKernelNodeParams* kernel_of(const NodeParameters* parameters) {
+  constexpr int kKernel = 0;  // hipGraphNodeTypeKernel of the HIP that has these functions, which was 1 before
+  return parameters && parameters->type == kKernel ? &parameters->kernel : nullptr;
+}
+
+// Functions of nodes of any kind: of a kernel they are those of kernels, so that it is counted, and deployed code runs in its
+// place. Of others they are the runtime's.
+template <typename... A>
+hipError_t other_node(Table& table, const char* name, std::once_flag& said, A... arguments) {
+  using Function = hipError_t (*)(A...);
+  if (const auto real = real_of(table, name, Function())) return finish(table, real(arguments...));
+  return not_on_cpu_device(said, std::string(name) + " of nodes that are no kernels");
+}
+hipError_t add_node(Table& table, hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* before, size_t count,
+                    NodeParameters* parameters) {
+  if (const auto* kernel = kernel_of(parameters))
+    return MNEME_SLOT(table, hipGraphAddKernelNode)(node, graph, before, count, kernel);
+  static std::once_flag said;
+  return other_node(table, "hipGraphAddNode", said, node, graph, before, count, parameters);
+}
+hipError_t set_node(Table& table, hipGraphNode_t node, NodeParameters* parameters) {
+  if (const auto* kernel = kernel_of(parameters)) return MNEME_SLOT(table, hipGraphKernelNodeSetParams)(node, kernel);
+  static std::once_flag said;
+  return other_node(table, "hipGraphNodeSetParams", said, node, parameters);
+}
+hipError_t set_node_of_exec(Table& table, hipGraphExec_t graph, hipGraphNode_t node, NodeParameters* parameters) {
+  if (const auto* kernel = kernel_of(parameters)) return MNEME_SLOT(table, hipGraphExecKernelNodeSetParams)(graph, node, kernel);
+  static std::once_flag said;
+  return other_node(table, "hipGraphExecNodeSetParams", said, graph, node, parameters);
+}
+
+// Its slot of CUDA's has no end, and makes the call that the program has made.
+hipError_t begin_capture_to_graph(Table& table, hipStream_t stream, hipGraph_t graph, const hipGraphNode_t* before,
+                                  const void* edges, size_t count, hipStreamCaptureMode mode) {
+  using Function = hipError_t (*)(hipStream_t, hipGraph_t, const hipGraphNode_t*, const void*, size_t, hipStreamCaptureMode);
+  const auto through_slot = [&] {
+    return MNEME_CUDA(table, cudaStreamBeginCaptureToGraph)(
+        std::bit_cast<cudaStream_t>(stream), std::bit_cast<cudaGraph_t>(graph), reinterpret_cast<const cudaGraphNode_t*>(before),
+        static_cast<const cudaGraphEdgeData*>(edges), count, static_cast<cudaStreamCaptureMode>(mode));
+  };
+  const LastError last(table);
+  const auto real = real_of(table, "hipStreamBeginCaptureToGraph", Function());
+  if (!real) return last.finish(table.ends_in_runtime() ? hipErrorNotSupported : to_hip(through_slot()));
+  auto call = [&] { return real(stream, graph, before, edges, count, mode); };
+  const AsMade made(MNEME_CALL_cudaStreamBeginCaptureToGraph, call);
+  return last.finish(made.result(through_slot()));
 }
 
 // Variants for programs with per-thread default streams, whose rows would need a newer HIP's headers: the functions themselves,
@@ -305,7 +344,12 @@ constexpr OwnFunction kOwn[] = {
     {"hipGetProcAddress_spt", &handler<&get_proc_address<Streams::per_thread>>},
     {"hipGetDriverEntryPoint", &handler<&get_entry_point<Streams::usual>>},
     {"hipGetDriverEntryPoint_spt", &handler<&get_entry_point<Streams::per_thread>>},
+    {"hipExtGetLastError", &handler<&ext_get_last_error>},
     {"hipLaunchKernelExC", &handler<&launch_with_config>},
+    {"hipGraphAddNode", &handler<&add_node>},
+    {"hipGraphNodeSetParams", &handler<&set_node>},
+    {"hipGraphExecNodeSetParams", &handler<&set_node_of_exec>},
+    {"hipStreamBeginCaptureToGraph", &handler<&begin_capture_to_graph>},
     {"hipStreamBeginCapture_spt", &handler<&begin_capture_per_thread>},
     {"hipStreamEndCapture_spt", &handler<&end_capture_per_thread>},
     {"hipGraphLaunch_spt", &handler<&launch_graph_per_thread>},

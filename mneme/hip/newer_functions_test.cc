@@ -25,11 +25,6 @@ std::set<std::string> listed_functions() {
   return names;
 }
 
-// A handler by its name, as if the list of calls had the function.
-template <typename Function>
-Function own(std::string_view name, const ProgramTables& program) {
-  return reinterpret_cast<Function>(own_function(name, program.table.index));
-}
 using GetProcAddress = hipError_t (*)(const char*, void**, int, uint64_t, int*);
 using GetEntryPoint = hipError_t (*)(const char*, void**, unsigned long long, int*);
 
@@ -55,7 +50,7 @@ TEST(NewerFunctions, WhatTakesHandlesOfModulesIsRefusedThoughItIsNotKnown) {
 TEST(NewerFunctions, ByNameThereAreTheFunctionsOfTheTable) {
   Program& program = Program::get();
   for (const char* name : {"hipGetProcAddress", "hipGetProcAddress_spt"}) {
-    const auto get = own<GetProcAddress>(name, program);
+    const auto get = own_function_of<GetProcAddress>(name, program);
     void* function = nullptr;
     int status = 7;
     EXPECT_EQ(get("hipMalloc", &function, 603, 0, &status), hipSuccess);
@@ -72,8 +67,8 @@ TEST(NewerFunctions, ByNameThereAreTheFunctionsOfTheTable) {
 
 TEST(NewerFunctions, TheVariantForPerThreadStreamsIsThatOfTheFlags) {
   Program& program = Program::get();
-  const auto usual = own<GetEntryPoint>("hipGetDriverEntryPoint", program);
-  const auto per_thread = own<GetEntryPoint>("hipGetDriverEntryPoint_spt", program);
+  const auto usual = own_function_of<GetEntryPoint>("hipGetDriverEntryPoint", program);
+  const auto per_thread = own_function_of<GetEntryPoint>("hipGetDriverEntryPoint_spt", program);
   const auto is_variant = [&](GetEntryPoint get, unsigned long long flags) {
     void* function = nullptr;
     EXPECT_EQ(get("hipMemcpy", &function, flags, nullptr), hipSuccess);
@@ -105,7 +100,7 @@ TEST(NewerFunctions, ALaunchWithoutAttributesIsALaunch) {
     grid = a, block = b, arguments = c, shared = d, stream = e;
     return cudaSuccess;
   });
-  const auto launch = own<hipError_t (*)(const Config*, const void*, void**)>("hipLaunchKernelExC", Program::get());
+  const auto launch = own_function_of<hipError_t (*)(const Config*, const void*, void**)>("hipLaunchKernelExC", Program::get());
   int place = 0;
   void* given[] = {&place};
   Config config{{2, 3, 4}, {5, 6, 7}, 8, reinterpret_cast<hipStream_t>(&place), nullptr, 0};
@@ -125,6 +120,18 @@ TEST(NewerFunctions, ALaunchWithoutAttributesIsALaunch) {
   (void)take_last_error();
 }
 
+TEST(NewerFunctions, TheResultOfTheLastCallIsToldOnce) {
+  CUDA_IS(cudaSetDevice, [](int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; });
+  const auto last = own_function_of<hipError_t (*)()>("hipExtGetLastError", Program::get());
+  EXPECT_EQ(HIP(hipSetDevice)(1), hipErrorInvalidDevice);
+  EXPECT_EQ(last(), hipErrorInvalidDevice);
+  EXPECT_EQ(last(), hipSuccess);
+  EXPECT_EQ(HIP(hipSetDevice)(1), hipErrorInvalidDevice);
+  EXPECT_EQ(HIP(hipSetDevice)(0), hipSuccess);
+  EXPECT_EQ(last(), hipSuccess) << "that of the last call";
+  EXPECT_EQ(take_last_error(), hipErrorInvalidDevice) << "which stays until it is read";
+}
+
 TEST(NewerFunctions, CapturesAndGraphsOfPerThreadStreamsAreThoseOfThatStream) {
   static std::vector<cudaStream_t> streams;
   CUDA_IS(cudaStreamBeginCapture, [](cudaStream_t stream, cudaStreamCaptureMode mode) {
@@ -136,14 +143,199 @@ TEST(NewerFunctions, CapturesAndGraphsOfPerThreadStreamsAreThoseOfThatStream) {
   const Program& program = Program::get();
   int place = 0;
   for (hipStream_t stream : {hipStream_t(nullptr), reinterpret_cast<hipStream_t>(&place)}) {
-    EXPECT_EQ(own<decltype(&::hipStreamBeginCapture)>("hipStreamBeginCapture_spt", program)(stream, hipStreamCaptureModeRelaxed),
+    EXPECT_EQ(own_function_of<decltype(&::hipStreamBeginCapture)>("hipStreamBeginCapture_spt", program)(
+                  stream, hipStreamCaptureModeRelaxed),
               hipSuccess);
     hipGraph_t graph = nullptr;
-    EXPECT_EQ(own<decltype(&::hipStreamEndCapture)>("hipStreamEndCapture_spt", program)(stream, &graph), hipSuccess);
-    EXPECT_EQ(own<decltype(&::hipGraphLaunch)>("hipGraphLaunch_spt", program)(nullptr, stream), hipSuccess);
+    EXPECT_EQ(own_function_of<decltype(&::hipStreamEndCapture)>("hipStreamEndCapture_spt", program)(stream, &graph), hipSuccess);
+    EXPECT_EQ(own_function_of<decltype(&::hipGraphLaunch)>("hipGraphLaunch_spt", program)(nullptr, stream), hipSuccess);
     EXPECT_EQ(streams, std::vector<cudaStream_t>(3, stream ? reinterpret_cast<cudaStream_t>(&place) : cudaStreamPerThread));
     streams.clear();
   }
+}
+
+// As HIP's headers have it from the version on that has these functions.
+struct NodeParameters {
+  int type;
+  int reserved[3];
+  union {
+    long long space[29];
+    hipKernelNodeParams kernel;
+  };
+  long long more;
+};
+static_assert(sizeof(NodeParameters) == 16 + 29 * 8 + 8 && sizeof(hipKernelNodeParams) <= 29 * 8);
+constexpr int kKernel = 0, kEmpty = 5;
+using AddNode = hipError_t (*)(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, NodeParameters*);
+using SetNode = hipError_t (*)(hipGraphNode_t, NodeParameters*);
+using SetNodeOfExec = hipError_t (*)(hipGraphExec_t, hipGraphNode_t, NodeParameters*);
+
+NodeParameters kernel_node(void* function) {
+  NodeParameters parameters{};
+  parameters.type = kKernel;
+  parameters.kernel.func = function;
+  parameters.kernel.gridDim = {2, 3, 4};
+  parameters.kernel.blockDim = {5, 6, 7};
+  return parameters;
+}
+
+TEST(NewerFunctions, ANodeOfAKernelIsThatOfTheFunctionsForKernels) {
+  static std::vector<std::string> calls;
+  static int place = 0;
+  const auto is_right = +[](const cudaKernelNodeParams* kernel, const char* call) {
+    EXPECT_EQ(kernel->func, &place);
+    EXPECT_EQ(kernel->gridDim.x * 100 + kernel->gridDim.y * 10 + kernel->gridDim.z, 234u);
+    EXPECT_EQ(kernel->blockDim.x * 100 + kernel->blockDim.y * 10 + kernel->blockDim.z, 567u);
+    return calls.emplace_back(call), cudaSuccess;
+  };
+  static const auto check = is_right;
+  CUDA_IS(cudaGraphAddKernelNode,
+          [](cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t count, const cudaKernelNodeParams* kernel) {
+            EXPECT_EQ(count, 3u);
+            return check(kernel, "add");
+          });
+  CUDA_IS(cudaGraphKernelNodeSetParams, [](cudaGraphNode_t, const cudaKernelNodeParams* kernel) { return check(kernel, "set"); });
+  CUDA_IS(cudaGraphExecKernelNodeSetParams, [](cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams* kernel) {
+    return check(kernel, "set of executable");
+  });
+  Program& program = Program::get();
+  const auto add = own_function_of<AddNode>("hipGraphAddNode", program);
+  const auto set = own_function_of<SetNode>("hipGraphNodeSetParams", program);
+  const auto set_of_exec = own_function_of<SetNodeOfExec>("hipGraphExecNodeSetParams", program);
+  NodeParameters parameters = kernel_node(&place);
+  hipGraphNode_t node = nullptr;
+  EXPECT_EQ(add(&node, nullptr, nullptr, 3, &parameters), hipSuccess);
+  EXPECT_EQ(set(node, &parameters), hipSuccess);
+  EXPECT_EQ(set_of_exec(nullptr, node, &parameters), hipSuccess);
+  EXPECT_THAT(calls, ::testing::ElementsAre("add", "set", "set of executable"));
+  parameters.type = kEmpty;
+  CaptureStderr();
+  EXPECT_EQ(add(&node, nullptr, nullptr, 3, &parameters), hipErrorNotSupported);
+  EXPECT_EQ(add(&node, nullptr, nullptr, 3, &parameters), hipErrorNotSupported);
+  EXPECT_EQ(GetCapturedStderr(),
+            "mneme: warning: hipGraphAddNode of nodes that are no kernels is not available on the CPU device: it returns "
+            "hipErrorNotSupported\n");
+  EXPECT_EQ(calls.size(), 3u);
+  (void)take_last_error();
+}
+
+// At the program's own runtime.
+class NewerFunctionsOfARuntime : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    program.reset();
+    RUNTIME_HAS(hipGetLastError, [] { return hipSuccess; });
+    RUNTIME_HAS(hipPeekAtLastError, [] { return hipSuccess; });
+    seen().clear();
+  }
+  void TearDown() override { (void)take_last_error(); }
+  static std::vector<std::string>& seen() {
+    static std::vector<std::string> all;
+    return all;
+  }
+  RuntimeProgram& program = RuntimeProgram::get();
+};
+
+TEST_F(NewerFunctionsOfARuntime, OtherNodesAreItsOwn) {
+  NodeParameters parameters = kernel_node(nullptr);
+  hipGraphNode_t node = nullptr;
+  RUNTIME_HAS(hipGraphAddKernelNode, [](hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, const hipKernelNodeParams*) {
+    return seen().emplace_back("kernel"), hipSuccess;
+  });
+  program.runtime_has(
+      "hipGraphAddNode", +[](hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, NodeParameters* given) {
+        return seen().emplace_back("node " + std::to_string(given->type)), hipErrorInvalidContext;
+      });
+  const auto add = own_function_of<AddNode>("hipGraphAddNode", program);
+  EXPECT_EQ(add(&node, nullptr, nullptr, 0, &parameters), hipSuccess);
+  STAND_BEFORE(cudaGraphAddKernelNode, [](cudaGraphNode_t* made, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count,
+                                          const cudaKernelNodeParams* kernel) {
+    seen().emplace_back("interposer");
+    return END_OF(cudaGraphAddKernelNode)(made, graph, before, count, kernel);
+  });
+  EXPECT_EQ(add(&node, nullptr, nullptr, 0, &parameters), hipSuccess);
+  parameters.type = kEmpty;
+  EXPECT_EQ(add(&node, nullptr, nullptr, 0, &parameters), hipErrorInvalidContext);
+  EXPECT_THAT(seen(), ::testing::ElementsAre("kernel", "interposer", "kernel", "node 5"));
+}
+
+using CaptureToGraph = hipError_t (*)(hipStream_t, hipGraph_t, const hipGraphNode_t*, const void*, size_t, hipStreamCaptureMode);
+
+TEST_F(NewerFunctionsOfARuntime, ACaptureToAGraphIsSeenAndMadeAsItWas) {
+  const auto capture = own_function_of<CaptureToGraph>("hipStreamBeginCaptureToGraph", program);
+  EXPECT_EQ(capture(nullptr, nullptr, nullptr, nullptr, 0, hipStreamCaptureModeGlobal), hipErrorNotSupported) << "it has none";
+  static const void* edges;
+  program.runtime_has(
+      "hipStreamBeginCaptureToGraph",
+      +[](hipStream_t, hipGraph_t, const hipGraphNode_t*, const void* given, size_t count, hipStreamCaptureMode mode) {
+        edges = given;
+        seen().emplace_back("runtime " + std::to_string(count) + " " + std::to_string(mode));
+        return count == 7 ? hipErrorContextAlreadyInUse : hipSuccess;
+      });
+  EXPECT_EQ(capture(nullptr, nullptr, nullptr, nullptr, 2, hipStreamCaptureModeRelaxed), hipSuccess);
+  STAND_BEFORE(cudaStreamBeginCaptureToGraph, [](cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* before,
+                                                 const cudaGraphEdgeData* data, size_t count, cudaStreamCaptureMode mode) {
+    seen().emplace_back("interposer");
+    return END_OF(cudaStreamBeginCaptureToGraph)(stream, graph, before, data, count, mode);
+  });
+  EXPECT_EQ(capture(nullptr, nullptr, nullptr, &edges, 7, hipStreamCaptureModeGlobal), hipErrorContextAlreadyInUse)
+      << "which CUDA has no code for";
+  EXPECT_EQ(edges, &edges);
+  EXPECT_THAT(seen(), ::testing::ElementsAre("runtime 2 2", "interposer", "runtime 7 0"));
+}
+
+TEST(NewerFunctions, ACaptureToAGraphIsCudas) {
+  static int place;
+  CUDA_IS(cudaStreamBeginCaptureToGraph, [](cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t*,
+                                            const cudaGraphEdgeData*, size_t count, cudaStreamCaptureMode mode) {
+    EXPECT_EQ(static_cast<void*>(stream), &place);
+    EXPECT_EQ(static_cast<void*>(graph), &place);
+    EXPECT_EQ(count, 2u);
+    EXPECT_EQ(mode, cudaStreamCaptureModeThreadLocal);
+    return cudaErrorIllegalState;
+  });
+  const auto capture = own_function_of<CaptureToGraph>("hipStreamBeginCaptureToGraph", Program::get());
+  EXPECT_EQ(capture(reinterpret_cast<hipStream_t>(&place), reinterpret_cast<hipGraph_t>(&place), nullptr, nullptr, 2,
+                    hipStreamCaptureModeThreadLocal),
+            hipErrorIllegalState);
+  (void)take_last_error();
+}
+
+TEST_F(NewerFunctionsOfARuntime, FunctionsThatItGivesByTheirNamesBecomeTheTables) {
+  program.runtime_has(
+      "hipGetProcAddress", +[](const char* name, void** out, int, uint64_t, int* status) {
+        const std::string_view asked = name;
+        if (asked != "hipMalloc" && asked != "hipOfTheFuture") return hipErrorNotFound;
+        *out = asked == "hipMalloc" ? reinterpret_cast<void*>(RuntimeProgram::get().real[MNEME_CALL_hipMalloc]) : &seen();
+        return *status = 0, hipSuccess;
+      });
+  const auto get = own_function_of<GetProcAddress>("hipGetProcAddress", program);
+  void* function = nullptr;
+  int status = 7;
+  EXPECT_EQ(get("hipMalloc", &function, 603, 0, &status), hipSuccess);
+  EXPECT_EQ(function, reinterpret_cast<void*>(program.slots[MNEME_CALL_hipMalloc]));
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(get("hipOfTheFuture", &function, 603, 0, &status), hipSuccess);
+  EXPECT_EQ(function, &seen()) << "the runtime's own";
+  EXPECT_EQ(get("hipFree", &function, 603, 0, &status), hipErrorNotFound);
+}
+
+TEST_F(NewerFunctionsOfARuntime, ALaunchWithAttributesIsItsOwn) {
+  struct Config {
+    hip_dim3 grid, block;
+    size_t shared;
+    hipStream_t stream;
+    const void* attributes;
+    unsigned count;
+  };
+  program.runtime_has(
+      "hipLaunchKernelExC", +[](const Config* config, const void*, void**) {
+        return seen().emplace_back("with " + std::to_string(config->count)), hipSuccess;
+      });
+  const auto launch = own_function_of<hipError_t (*)(const Config*, const void*, void**)>("hipLaunchKernelExC", program);
+  const Config config{{1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr, 1};
+  EXPECT_EQ(launch(&config, &config, nullptr), hipSuccess);
+  EXPECT_THAT(seen(), ::testing::ElementsAre("with 1"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <mutex>
+#include <unordered_map>
 
 #include "mneme/hip/program_code.h"
 
@@ -24,6 +25,22 @@ void annotate(mneme_call_table* program, const void* pointer, uint64_t count, co
 }
 
 }  // namespace
+
+std::optional<mneme_hip_call> find_call(std::string_view name) {
+  static const auto* const calls = new std::unordered_map<std::string_view, mneme_hip_call>{
+#define MNEME_NAMED(function) {#function, MNEME_CALL_##function},
+      MNEME_HIP_CALLS(MNEME_NAMED)
+#undef MNEME_NAMED
+  };
+  const auto found = calls->find(name);
+  return found == calls->end() ? std::nullopt : std::optional(found->second);
+}
+
+mneme_function Table::real(std::string_view name) const {
+  if (const auto set = set_by_tests_.find(name); set != set_by_tests_.end()) return set->second;
+  const auto call = find_call(name);
+  return call ? real(*call) : nullptr;
+}
 
 Table& Table::attached(uint32_t index) { return all_tables()[index]; }
 

@@ -5,6 +5,9 @@
 // The slots of CUDA's table are an interposer's own functions (those of the emulation), or end in the program's HIP runtime.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +23,9 @@ enum class SlotsEnd {
   runtime,  // functions that call the program's own HIP runtime
 };
 
+// The function of that name in the list of functions; nothing where the list has none.
+std::optional<mneme_hip_call> find_call(std::string_view name);
+
 class Table final {
  public:
   // The table of that index, below MNEME_MAX_TABLES.
@@ -29,6 +35,10 @@ class Table final {
   mneme_call_table& abi() const { return *program_; }
   // The function of the program's own HIP runtime; null where it has none of that name.
   mneme_function real(mneme_hip_call call) const { return program_->real[call]; }
+  // The same by its name: of a function that the list need not have.
+  mneme_function real(std::string_view name) const;
+  // What the runtime has of that name from now on. For tests of runtimes that are newer than the list.
+  void set_real(const std::string& name, mneme_function function) { set_by_tests_[name] = function; }
   // The slot of CUDA's table, as the interposers have left it.
   mneme_function cuda(mneme_call call) const { return slots_[call]; }
 
@@ -36,6 +46,10 @@ class Table final {
   template <typename Function>
   Function runtime(mneme_hip_call call) const {
     return reinterpret_cast<Function>(program_->real[call]);
+  }
+  template <typename Function>
+  Function runtime(std::string_view name) const {
+    return reinterpret_cast<Function>(real(name));
   }
   bool ends_in_runtime() const { return end_ == SlotsEnd::runtime; }
   // Whether an interposer has replaced the slot's end.
@@ -60,6 +74,7 @@ class Table final {
   mneme_call_table cuda_{};
   mneme_function slots_[MNEME_CALL_COUNT] = {};
   mneme_function real_[MNEME_CALL_COUNT] = {};
+  std::map<std::string, mneme_function, std::less<>> set_by_tests_;
 };
 
 // MNEME_CUDA(table, cudaMalloc)(&pointer, size)

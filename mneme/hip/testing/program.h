@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "mneme/hip/errors.h"
+#include "mneme/hip/newer_functions.h"
 #include "mneme/hip/table.h"
 
 namespace mneme::hip {
@@ -35,7 +38,7 @@ struct ProgramTables {
     if (end == SlotsEnd::runtime) refuse_all();
     cuda = &Table::attached(index).attach(table, end);
   }
-  const Table& adapter() const { return Table::attached(table.index); }
+  Table& adapter() const { return Table::attached(table.index); }
 
   mneme_function slots[MNEME_HIP_CALL_COUNT] = {};
   mneme_function real[MNEME_HIP_CALL_COUNT] = {};
@@ -70,11 +73,26 @@ struct RuntimeProgram : ProgramTables {
   void reset() {
     std::copy(cuda->real, cuda->real + MNEME_CALL_COUNT, cuda->slots);
     refuse_all();
+    for (const std::string& name : newer_) adapter().set_real(name, nullptr);
+    newer_.clear();
+  }
+  // The runtime has a function that the list of functions need not have.
+  template <typename R, typename... A>
+  void runtime_has(const std::string& name, R (*function)(A...)) {
+    adapter().set_real(name, reinterpret_cast<mneme_function>(function));
+    newer_.push_back(name);
   }
 
  private:
   RuntimeProgram() : ProgramTables(1, SlotsEnd::runtime) {}
+  std::vector<std::string> newer_;
 };
+
+// A handler by its name, as if the list of functions had the function.
+template <typename Function>
+Function own_function_of(std::string_view name, const ProgramTables& program) {
+  return reinterpret_cast<Function>(own_function(name, program.table.index));
+}
 // The program's call; an interposer's, of the end of CUDA's slot; a function of the runtime; and an interposer's function, which
 // calls the end.
 #define CALL_HIP(name) reinterpret_cast<decltype(&::name)>(RuntimeProgram::get().slots[MNEME_CALL_##name])
