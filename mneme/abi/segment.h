@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define MNEME_ABI_VERSION 2u
+#define MNEME_ABI_VERSION 3u
 #define MNEME_SEGMENT_PREFIX "__mneme_segment_"
 #define MNEME_SEGMENT_SECTION ".mneme"
 #define MNEME_SEGMENT_MAGIC "MNEMESEG" /* 8 bytes, no terminator */
@@ -61,6 +61,9 @@ struct mneme_segment_header {
   /* What the file was optimised with, as LLVM's opt takes it: "default<O2>". Empty where the plugin was not told. */
   struct mneme_segment_string pipeline;
   uint64_t uses; /* flags of enum mneme_segment_uses */
+  /* struct mneme_segment_range[], bytes of the parameters, also of structs, that by their types belong to numbers: an address has
+   * no part in them. Others may be of anything. */
+  uint32_t numbers_offset, numbers_count;
   uint64_t reserved[1];
 };
 

@@ -28,30 +28,38 @@ std::string spelling(Type* type) {
   return text;
 }
 
-// Finds padding in values of a type. Only what is certain: taken for padding, a byte is lost.
-class PaddingFinder {
+// Whether values of a scalar or vector type are numbers. Bytes may be the storage of anything.
+bool is_number(Type* type) {
+  const Type* scalar = type->getScalarType();
+  return scalar->isFloatingPointTy() || (scalar->isIntegerTy() && scalar->getIntegerBitWidth() > 8);
+}
+
+// Finds padding and numbers in values of a type. Only what is certain: taken for padding, a byte is lost, and an address that is
+// taken for a number is not seen.
+class ByteFinder {
  public:
-  PaddingFinder(const DataLayout& layout, std::vector<ByteRange>& ranges) : layout_(layout), ranges_(ranges) {}
+  ByteFinder(const DataLayout& layout, ParameterLayout& found) : layout_(layout), found_(found) {}
 
   void visit(Type* type, uint64_t offset) {
     if (auto* structure = dyn_cast<StructType>(type)) return visit_struct(*structure, offset);
     if (auto* array = dyn_cast<ArrayType>(type)) {
-      size_t before = ranges_.size();
+      const uint64_t before = bytes_;
       uint64_t stride = layout_.getTypeAllocSize(array->getElementType());
       for (uint64_t i = 0; i < array->getNumElements(); ++i) {
         visit(array->getElementType(), offset + i * stride);
-        if (ranges_.size() == before) return;  // none in the first element, so none in any
+        if (bytes_ == before) return;  // none in the first element, so none in any
       }
       return;
     }
     uint64_t value = layout_.getTypeStoreSize(type), whole = layout_.getTypeAllocSize(type);
+    if (is_number(type)) add(found_.numbers, offset, value);
     if (auto* integer = dyn_cast<IntegerType>(type); integer && integer->getBitWidth() % 8 != 0) return;
-    add(offset + value, whole - value);
+    add(found_.padding, offset + value, whole - value);
   }
 
  private:
   void visit_struct(StructType& type, uint64_t offset) {
-    // The type of a union is that of one member; another may have a value in the gaps.
+    // The type of a union is that of one member; another may have a value in the gaps, and an address where this has a number.
     if (type.hasName() && type.getName().starts_with("union.")) return;
     const StructLayout* structure = layout_.getStructLayout(&type);
     unsigned count = type.getNumElements();
@@ -61,10 +69,10 @@ class PaddingFinder {
       uint64_t next = i + 1 < count ? uint64_t{structure->getElementOffset(i + 1)} : uint64_t{structure->getSizeInBytes()};
       uint64_t size = layout_.getTypeAllocSize(type.getElementType(i));
       if (i + 1 == count && tail_is_padding)
-        add(offset + begin, size);
+        add(found_.padding, offset + begin, size);
       else
         visit(type.getElementType(i), offset + begin);
-      add(offset + begin + size, next - begin - size);
+      add(found_.padding, offset + begin + size, next - begin - size);
     }
   }
 
@@ -92,12 +100,18 @@ class PaddingFinder {
     return tail < alignment.value() && alignTo(end, alignment) == end + tail;
   }
 
-  void add(uint64_t offset, uint64_t size) {
-    if (size) ranges_.push_back({offset, size});
+  void add(std::vector<ByteRange>& ranges, uint64_t offset, uint64_t size) {
+    if (size == 0) return;
+    bytes_ += size;
+    if (&ranges == &found_.numbers && !ranges.empty() && ranges.back().offset + ranges.back().size == offset)
+      ranges.back().size += size;
+    else
+      ranges.push_back({offset, size});
   }
 
   const DataLayout& layout_;
-  std::vector<ByteRange>& ranges_;
+  ParameterLayout& found_;
+  uint64_t bytes_ = 0;  // that were found
 };
 
 // The name that the source gives a parameter. clang marks that of a pointer which it passes in another address space, and gives a
@@ -137,7 +151,7 @@ Expected<ParameterLayout> parameter_layout(const Function& kernel) {
     parameter.name = name_of(argument);
     parameter.type = spelling(type);
     if (parameter.offset > result.bytes) result.padding.push_back({result.bytes, parameter.offset - result.bytes});
-    PaddingFinder(layout, result.padding).visit(type, parameter.offset);
+    ByteFinder(layout, result).visit(type, parameter.offset);
     result.bytes = parameter.offset + parameter.size;
     result.parameters.push_back(std::move(parameter));
   }

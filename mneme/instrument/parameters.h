@@ -30,6 +30,7 @@ struct ByteRange {
 struct ParameterLayout {
   std::vector<Parameter> parameters;
   std::vector<ByteRange> padding;  // bytes of the buffer that hold no value, by offset
+  std::vector<ByteRange> numbers;  // bytes of the buffer that belong to no address, by offset
   uint64_t bytes = 0;
 };
 

@@ -85,6 +85,8 @@ SmallVector<uint8_t, 0> encode(const Segment& segment) {
   }
   std::vector<mneme_segment_range> padding;
   for (const ByteRange& range : segment.parameters.padding) padding.push_back({range.offset, range.size});
+  std::vector<mneme_segment_range> numbers;
+  for (const ByteRange& range : segment.parameters.numbers) numbers.push_back({range.offset, range.size});
   std::vector<mneme_segment_global> globals;
   for (const SegmentGlobal& g : segment.globals) {
     mneme_segment_string name = writer.put(g.name);
@@ -97,6 +99,8 @@ SmallVector<uint8_t, 0> encode(const Segment& segment) {
   header.params_offset = writer.put_table(params);
   header.padding_count = padding.size();
   header.padding_offset = writer.put_table(padding);
+  header.numbers_count = numbers.size();
+  header.numbers_offset = writer.put_table(numbers);
   header.globals_count = globals.size();
   header.globals_offset = writer.put_table(globals);
   header.needs_count = needs.size();

@@ -502,6 +502,48 @@ TEST(Hooks, DeviceMemoryThatTheRuntimeHasNotAllocatedIsNoticed) {
   EXPECT_EQ(mapped[0], 2);
 }
 
+// The size or the hash of something may be the address of something else.
+TEST(Hooks, WhatTheKernelsCodeSaysIsANumberIsNoDeviceMemory) {
+  static int mapped[16];
+  static const char kernel[] = "takes a number and a struct";
+  const auto tell = +[](cudaPointerAttributes* attributes, const void* pointer) {
+    if (pointer == mapped) attributes->type = cudaMemoryTypeDevice;
+    return cudaSuccess;
+  };
+  RecordingOptions options;
+  options.max = 16;
+  FakeProgram program(options, {}, [&](std::vector<mneme_function>& slots) {
+    slots[MNEME_CALL_cudaPointerGetAttributes] = reinterpret_cast<mneme_function>(tell);
+  });
+  program.end_in(MNEME_TABLE_CUDA);
+  program.vendor().kernels[kernel] = [](void**) { return cudaSuccess; };
+  struct Both {
+    uint64_t number, address;
+  };
+  TestSegment segment;
+  segment.name = kernel;
+  segment.parameters = {{MNEME_PARAM_INTEGER, 0, 8, "number", "i64", 8},
+                        {MNEME_PARAM_AGGREGATE, 8, 16, "both", "struct.Both", 8}};
+  segment.parameter_bytes = 24;
+  segment.numbers = {{0, 16}};
+  segment.hash = 200;
+  program.add_image({segment.build()}, {kernel});
+  const auto launch = [&](uint64_t number, Both both) {
+    void* arguments[] = {&number, &both};
+    EXPECT_EQ(program.call<decltype(cudaLaunchKernel)>(MNEME_CALL_cudaLaunchKernel, kernel, dim3(1), dim3(1),
+                                                       static_cast<void**>(arguments), size_t{0}, cudaStream_t{}),
+              cudaSuccess);
+  };
+  const auto address = reinterpret_cast<uint64_t>(mapped);
+  launch(address, {});
+  launch(1, {.number = address, .address = 0});
+  EXPECT_EQ(program.count(NotRecorded::other_device_memory), 0u);
+  EXPECT_EQ(program.instances().size(), 2u);
+  launch(2, {.number = 0, .address = address});
+  EXPECT_EQ(program.count(NotRecorded::other_device_memory), 1u);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
 // What has no bytes is the vendor's to refuse, or to give.
 TEST(Hooks, NothingIsAllocatedByTheVendor) {
   FakeProgram program;

@@ -86,6 +86,7 @@ Status fill(RecordableKernel& kernel) {
     record.parameters.push_back({kind_of(p.kind), std::string(p.name), std::string(p.type), p.offset, p.size, p.alignment});
   record.parameter_bytes = segment.parameter_bytes;
   kernel.padding = segment.padding;
+  kernel.numbers = segment.numbers;
   for (const EmbeddedSegment* part : closure) {
     kernel.uses_textures |= part->uses_textures;
     kernel.uses_device_heap |= part->uses_device_heap;
@@ -150,6 +151,12 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
 
 bool RecordableKernel::reads_managed_variables() const {
   return std::any_of(globals.begin(), globals.end(), [](const Global& global) { return global.info.managed; });
+}
+
+bool RecordableKernel::may_be_address(uint64_t offset) const {
+  return std::ranges::none_of(numbers, [&](const SegmentRange& number) {
+    return number.offset < offset + sizeof(DevicePtr) && offset < number.offset + number.size;
+  });
 }
 
 RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered, Vendor& vendor) {

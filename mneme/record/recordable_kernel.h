@@ -34,6 +34,7 @@ struct RecordableKernel {
   KernelRecord record;
   std::vector<Global> globals;
   std::vector<SegmentRange> padding;    // bytes of the parameter buffer that hold no value
+  std::vector<SegmentRange> numbers;    // bytes of the parameter buffer that belong to no address
   bool uses_textures = false;           // or surfaces: itself, or a function that is linked to it
   bool may_use_textures = false;        // the same, or nothing tells that it does not
   bool uses_device_heap = false;        // allocates or frees memory itself
@@ -46,6 +47,9 @@ struct RecordableKernel {
 
   // Variables of managed memory (__managed__), that is.
   bool reads_managed_variables() const;
+  // Whether the eight bytes from `offset` of the parameter buffer on may be an address: the code does not say that any of them is
+  // of a number, by itself or in a struct. Of a kernel without IR all may.
+  bool may_be_address(uint64_t offset) const;
   // The name as people read it: demangled where that is known.
   const std::string& display_name() const { return record.demangled.empty() ? registered->name : record.demangled; }
 };

@@ -38,6 +38,7 @@ class RecordableKernelTest : public ::testing::Test {
                           {MNEME_PARAM_AGGREGATE, 24, 16, "", "%struct.S", 8}};
     segment.parameter_bytes = 40;
     segment.padding = {{4, 4}, {18, 6}, {28, 4}};  // the last one of the structure
+    segment.numbers = {{0, 4}, {16, 2}, {36, 4}};  // likewise
     return segment;
   }
 
@@ -125,6 +126,15 @@ TEST_F(RecordableKernelTest, PaddingOfItsArgumentsIsZero) {
   for (const auto& [offset, size] : kernel().padding)
     std::fill_n(expected.begin() + static_cast<int>(offset), size, std::byte{0});
   EXPECT_EQ(pack_arguments(described, arguments), expected);
+}
+
+TEST_F(RecordableKernelTest, AWordWithAPartOfANumberIsNoAddress) {
+  const RecordableKernel described = describe({kernel()});
+  ASSERT_TRUE(described.status.ok()) << described.status.to_string();
+  std::vector<uint64_t> addresses;
+  for (uint64_t offset = 0; offset < 40; offset += 4)
+    if (described.may_be_address(offset)) addresses.push_back(offset);
+  EXPECT_EQ(addresses, (std::vector<uint64_t>{4, 8, 20, 24, 28}));
 }
 
 TEST_F(RecordableKernelTest, OfSeveralSegmentsItIsAllOfThem) {

@@ -395,6 +395,7 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
 // Whether an argument points to memory of a device of which no call has told.
 bool Recorder::is_given_unknown_memory(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor) {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
+    if (!kernel.may_be_address(at)) continue;
     uint64_t word = 0;
     std::memcpy(&word, parameters.data() + at, sizeof word);
     if (word == 0 || owns(word) || !vendor.is_device_memory(DevicePtr(word))) continue;

@@ -67,15 +67,19 @@ Status read_parameters(EmbeddedSegment& segment, const mneme_segment_header& hea
         segment.parameters.push_back(parameter);
         return {};
       }));
-  return in.table<mneme_segment_range>(header.padding_offset, header.padding_count, "the padding table",
-                                       [&](const mneme_segment_range& row, uint64_t at) -> Status {
-                                         if (row.offset > header.param_bytes || row.size > header.param_bytes - row.offset)
-                                           return in.corrupt(
-                                               at, "padding at {} of {} bytes reaches beyond the parameter buffer's {} bytes",
-                                               row.offset, row.size, header.param_bytes);
-                                         segment.padding.push_back({row.offset, row.size});
-                                         return {};
-                                       });
+  const auto ranges = [&](std::vector<SegmentRange>& out, std::string_view what) {
+    return [&, what](const mneme_segment_range& row, uint64_t at) -> Status {
+      if (row.offset > header.param_bytes || row.size > header.param_bytes - row.offset)
+        return in.corrupt(at, "{} at {} of {} bytes reaches beyond the parameter buffer's {} bytes", what, row.offset, row.size,
+                          header.param_bytes);
+      out.push_back({row.offset, row.size});
+      return {};
+    };
+  };
+  MNEME_TRY(in.table<mneme_segment_range>(header.padding_offset, header.padding_count, "the padding table",
+                                          ranges(segment.padding, "padding")));
+  return in.table<mneme_segment_range>(header.numbers_offset, header.numbers_count, "the table of numbers",
+                                       ranges(segment.numbers, "a number"));
 }
 
 Status read_globals(EmbeddedSegment& segment, const mneme_segment_header& header, const SegmentReader& in) {

@@ -59,6 +59,7 @@ struct EmbeddedSegment {
   bool launches_kernels = false;  // itself, from the device
   std::vector<SegmentParameter> parameters;
   std::vector<SegmentRange> padding;  // of the packed parameter buffer
+  std::vector<SegmentRange> numbers;  // bytes of it that belong to no address
   std::vector<SegmentGlobal> globals;
   std::vector<std::string_view> needs;  // symbols that other segments define
   uint64_t parameter_bytes = 0;

@@ -65,6 +65,7 @@ TEST(Segment, EachFieldIsInItsOwnPlace) {
   written.parameters = {{MNEME_PARAM_FLOAT, 0, 4, "x", "float", 4}, {MNEME_PARAM_AGGREGATE, 8, 24, "s", "%struct.S", 8}};
   written.parameter_bytes = 40;
   written.padding = {{4, 4}, {32, 8}};
+  written.numbers = {{0, 4}, {16, 8}};
   written.globals = {{"a", 64, MNEME_GLOBAL_CONSTANT_SPACE, "ir a", 16},
                      {"b", 32, MNEME_GLOBAL_MANAGED, "ir b", 32},
                      {"c", 0, MNEME_GLOBAL_DECLARATION, "ir c", 1},
@@ -99,6 +100,9 @@ TEST(Segment, EachFieldIsInItsOwnPlace) {
   ASSERT_EQ(segment->padding.size(), 2u);
   EXPECT_EQ(segment->padding[0].offset, 4u);
   EXPECT_EQ(segment->padding[1].size, 8u);
+  ASSERT_EQ(segment->numbers.size(), 2u);
+  EXPECT_EQ(segment->numbers[0].size, 4u);
+  EXPECT_EQ(segment->numbers[1].offset, 16u);
   ASSERT_EQ(segment->globals.size(), written.globals.size());
   for (size_t i = 0; i < written.globals.size(); ++i) {
     const SegmentGlobal& global = segment->globals[i];
@@ -137,7 +141,7 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");
   bytes = whole;
   put(bytes, offsetof(mneme_segment_header, reserved), uint64_t{1});
-  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 168: reserved bytes are not zero");
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 176: reserved bytes are not zero");
   bytes = whole;
   put(bytes, offsetof(mneme_segment_header, total_bytes), uint64_t{10});
   EXPECT_NE(failure(bytes).find("corrupt: x: segment offset 16: a segment of 10 bytes in "), std::string::npos);
@@ -152,7 +156,8 @@ TEST(Segment, RefusesTablesThatReachOutside) {
   const ByteVector whole = saxpy().build();
   for (size_t field : {offsetof(mneme_segment_header, params_offset), offsetof(mneme_segment_header, params_count),
                        offsetof(mneme_segment_header, globals_count), offsetof(mneme_segment_header, needs_offset),
-                       offsetof(mneme_segment_header, padding_count), offsetof(mneme_segment_header, ir_bytes)}) {
+                       offsetof(mneme_segment_header, padding_count), offsetof(mneme_segment_header, numbers_count),
+                       offsetof(mneme_segment_header, ir_bytes)}) {
     ByteVector bytes = whole;
     put(bytes, field, uint32_t{0x7fffffff});
     EXPECT_EQ(parse_segment(bytes, "x").status().code(), Code::corrupt) << field;
@@ -164,7 +169,7 @@ TEST(Segment, RefusesTablesThatReachOutside) {
 }
 
 // The last byte of each may be the buffer's last, and not the one behind it.
-TEST(Segment, ParametersAndPaddingEndWithTheBuffer) {
+TEST(Segment, ParametersTheirPaddingAndTheirNumbersEndWithTheBuffer) {
   TestSegment written = saxpy();
   written.parameters = {{MNEME_PARAM_INTEGER, 0, 4, "a"}, {MNEME_PARAM_INTEGER, 8, 8, "b"}};
   written.parameter_bytes = 16;
@@ -176,6 +181,12 @@ TEST(Segment, ParametersAndPaddingEndWithTheBuffer) {
   EXPECT_NE(failure(written.build()).find("padding at 4 of 13 bytes reaches beyond the parameter buffer's 16 bytes"),
             std::string::npos);
   written.padding = {};
+  written.numbers = {{8, 8}};
+  EXPECT_TRUE(parse_segment(written.build(), "x").ok());
+  written.numbers = {{8, 9}};
+  EXPECT_NE(failure(written.build()).find("a number at 8 of 9 bytes reaches beyond the parameter buffer's 16 bytes"),
+            std::string::npos);
+  written.numbers = {};
   written.parameters[1].size = 9;
   EXPECT_NE(failure(written.build()).find("a parameter at 8 of 9 bytes reaches beyond"), std::string::npos);
 }

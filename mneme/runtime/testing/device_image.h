@@ -47,6 +47,7 @@ struct TestSegment {
   std::vector<std::pair<uint64_t, uint64_t>> padding = {};  // offset and size
   uint8_t hash = 7;                                         // the first byte of the static hash
   mneme_segment_target target = MNEME_TARGET_NVPTX;
+  std::vector<std::pair<uint64_t, uint64_t>> numbers = {};  // offset and size
 
   ByteVector build() const {
     ByteVector out(sizeof(mneme_segment_header));
@@ -88,6 +89,10 @@ struct TestSegment {
     for (const auto& [offset, size] : padding) padding_rows.push_back({offset, size});
     header.padding_offset = append(padding_rows.data(), padding_rows.size() * sizeof(mneme_segment_range));
     header.padding_count = static_cast<uint32_t>(padding_rows.size());
+    std::vector<mneme_segment_range> number_rows;
+    for (const auto& [offset, size] : numbers) number_rows.push_back({offset, size});
+    header.numbers_offset = append(number_rows.data(), number_rows.size() * sizeof(mneme_segment_range));
+    header.numbers_count = static_cast<uint32_t>(number_rows.size());
     std::vector<mneme_segment_string> need_rows;
     for (const std::string& symbol : needs) need_rows.push_back(string(symbol));
     header.needs_offset = append(need_rows.data(), need_rows.size() * sizeof(mneme_segment_string));

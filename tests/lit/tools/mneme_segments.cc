@@ -241,6 +241,9 @@ void print(const Segment& segment) {
   for (const auto& r : segment.table<mneme_segment_range>(h.padding_offset, h.padding_count)) {
     outs() << "  padding offset " << r.offset << " size " << r.size << '\n';
   }
+  for (const auto& r : segment.table<mneme_segment_range>(h.numbers_offset, h.numbers_count)) {
+    outs() << "  numbers offset " << r.offset << " size " << r.size << '\n';
+  }
   for (const auto& g : segment.table<mneme_segment_global>(h.globals_offset, h.globals_count)) {
     outs() << "  global " << segment.text(g.name) << " ir-name " << segment.text(g.ir_name) << " size " << g.size << " align "
            << g.alignment << (g.flags & MNEME_GLOBAL_CONSTANT_SPACE ? " constant" : "")

@@ -12,6 +12,7 @@
 // CHECK-NEXT:   param aggregate offset 8 size 24 align 8 type struct.Box
 // CHECK-NEXT:   padding offset 9 size 7
 // CHECK-NEXT:   padding offset 28 size 4
+// CHECK-NEXT:   numbers offset 16 size 12
 // CHECK-NEXT:   global gain ir-name gain size 4 align 4{{$}}
 // CHECK-NEXT:   global table ir-name table size 16 align {{4|16}} constant{{$}}
 // CHECK-NEXT: segment kernel _Z6squarePf3Box

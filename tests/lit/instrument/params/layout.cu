@@ -1,4 +1,4 @@
-// The layout of the packed parameter buffer, and the bytes in it that hold nothing.
+// The layout of the packed parameter buffer, and the bytes in it that hold nothing or belong to numbers.
 // RUN: %mneme-nv -O2 -S -emit-llvm %s -o %t.nv.ll && %segments %t.nv.ll | FileCheck %s
 // RUN: %mneme-amd -O2 -S -emit-llvm %s -o %t.amd.ll && %segments %t.amd.ll | FileCheck %s
 #include "gpu.h"
@@ -7,6 +7,8 @@ struct Gaps { char a; double b; Nested n[2]; };
 struct Derivable { Derivable(); void* p; int n; };
 union Either { struct { char a; double b; } s; char bytes[16]; };
 struct __attribute__((aligned(16))) Aligned { float x; };
+struct Tagged { long size; void* data; };
+struct Filled { long hash; double x[4]; void* p; char storage[16]; Tagged t[2]; };
 
 // CHECK: segment kernel _Z1aPfcsidPKi
 // CHECK:      param-bytes 32
@@ -17,7 +19,8 @@ struct __attribute__((aligned(16))) Aligned { float x; };
 // CHECK-NEXT: param float offset 16 size 8 align 8 type double name d
 // CHECK-NEXT: param pointer offset 24 size 8 align 8 type ptr{{.*}} name q
 // CHECK-NEXT: padding offset 9 size 1
-// CHECK-NOT:  padding
+// CHECK-NEXT: numbers offset 10 size 14
+// CHECK-NOT:  {{padding|numbers}}
 __global__ void a(float* p, char c, short s, int i, double d, const int* q) {}
 
 // CHECK: segment kernel _Z1bi4Gaps
@@ -28,19 +31,25 @@ __global__ void a(float* p, char c, short s, int i, double d, const int* q) {}
 // CHECK-NEXT: padding offset 9 size 7
 // CHECK-NEXT: padding offset 25 size 1
 // CHECK-NEXT: padding offset 29 size 1
-// CHECK-NOT:  padding
+// CHECK-NEXT: numbers offset 0 size 4
+// CHECK-NEXT: numbers offset 16 size 8
+// CHECK-NEXT: numbers offset 26 size 2
+// CHECK-NEXT: numbers offset 30 size 2
+// CHECK-NOT:  {{padding|numbers}}
 __global__ void b(int i, Gaps g) {}
 
 // A tail that a derived class may use is spelt out as bytes.
 // CHECK: segment kernel _Z1c9Derivable
 // CHECK:      param-bytes 16
 // CHECK:      padding offset 12 size 4
+// CHECK-NEXT: numbers offset 8 size 4
+// CHECK-NOT:  numbers
 __global__ void c(Derivable d) {}
 
-// In a gap of one member of a union another may have its value.
+// In a gap of one member of a union another may have its value, and an address where this one has a number.
 // CHECK: segment kernel _Z1d6Either
 // CHECK:      param-bytes 16
-// CHECK-NOT:  padding
+// CHECK-NOT:  {{padding|numbers}}
 __global__ void d(Either e) {}
 
 // CHECK: segment kernel _Z1ei7Aligned
@@ -51,5 +60,14 @@ __global__ void e(int i, Aligned a) {}
 // CHECK: segment kernel _Z1fv
 // CHECK:      param-bytes 0
 // CHECK-NOT:  param
-// CHECK: 6 segments
 __global__ void f() {}
+
+// Bytes may be the storage of anything. Numbers that follow each other are told together.
+// CHECK: segment kernel _Z1g6Filled
+// CHECK:      param-bytes 96
+// CHECK:      numbers offset 0 size 40
+// CHECK-NEXT: numbers offset 64 size 8
+// CHECK-NEXT: numbers offset 80 size 8
+// CHECK-NOT:  numbers
+__global__ void g(Filled f) {}
+// CHECK: 7 segments
