@@ -135,6 +135,8 @@ class RecordCommand : public Command {
 
  private:
   Result<int> record() {
+    const auto rank = rank_of_process(::getenv);
+    if (!json_.empty() && !is_special_file(json_)) json_ = file_of_rank(json_, options_.ranks, rank).string();
     if (!json_.empty()) MNEME_TRY(check_output_file(json_));
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     MNEME_ASSIGN(const std::string_view runtime, runtime_of_program(program));
@@ -153,7 +155,7 @@ class RecordCommand : public Command {
     options_.report = recording.descriptor();
     MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options_));
     // Of a rank that is not recorded nothing is said.
-    if (!records_rank(options_.ranks, rank_of_process(::getenv))) return wait_status;
+    if (!records_rank(options_.ranks, rank)) return wait_status;
     for (const std::string& line : recording_summary(*recording, options_, front)) log::info("{}", line);
     if (front == Front::driver) look_for_ir();
     if (!json_.empty()) {

@@ -1,6 +1,8 @@
 #include "mneme/snapshot/ranks.h"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "mneme/base/shown.h"
 
@@ -41,6 +43,16 @@ bool records_rank(std::string_view ranks, std::optional<uint64_t> rank) {
   bool found = false;
   visit_ranks(ranks, [&](uint64_t one) { found = found || one == *rank; });
   return found;
+}
+
+std::filesystem::path file_of_rank(const std::filesystem::path& file, std::string_view ranks, std::optional<uint64_t> rank) {
+  uint64_t first = ranks == "all" ? 0 : std::numeric_limits<uint64_t>::max();
+  visit_ranks(ranks, [&](uint64_t one) { first = std::min(first, one); });
+  if (!rank || *rank == first || !file.has_filename()) return file;
+  std::filesystem::path name = file.stem();
+  name += fmt::format(".rank{}", *rank);
+  name += file.extension();
+  return file.parent_path() / name;
 }
 
 Status check_ranks(std::string_view ranks) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ std::optional<uint64_t> rank_of_process(const std::function<const char*(const ch
 // Whether the process with this rank is recorded. `ranks` is "all", or a list of numbers, "0,2"; a process without a rank always
 // is.
 bool records_rank(std::string_view ranks, std::optional<uint64_t> rank);
+
+// Where the process with this rank writes what it was told to write to `file`, as each recorded rank was. The first of them
+// writes there, and so does a process without a rank; rank 3 writes to report.rank3.json in the place of report.json.
+std::filesystem::path file_of_rank(const std::filesystem::path& file, std::string_view ranks, std::optional<uint64_t> rank);
 
 // invalid_argument: `ranks` is neither.
 Status check_ranks(std::string_view ranks);

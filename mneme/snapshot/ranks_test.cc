@@ -32,6 +32,18 @@ TEST(Ranks, AreRecordedThatAreListed) {
   EXPECT_FALSE(records_rank("0,12", 2));
 }
 
+// Each runs `mneme record` with the same words, and none writes where another does.
+TEST(Ranks, EachWritesAFileOfItsOwn) {
+  EXPECT_EQ(file_of_rank("told/report.json", "all", 0), "told/report.json");
+  EXPECT_EQ(file_of_rank("told/report.json", "all", 3), "told/report.rank3.json");
+  EXPECT_EQ(file_of_rank("told/report.json", "all", std::nullopt), "told/report.json");
+  EXPECT_EQ(file_of_rank("report.json", "0", 0), "report.json");
+  EXPECT_EQ(file_of_rank("report.json", "12,3", 3), "report.json");
+  EXPECT_EQ(file_of_rank("report.json", "12,3", 12), "report.rank12.json");
+  EXPECT_EQ(file_of_rank("/tmp/v1.2/report", "all", 1), "/tmp/v1.2/report.rank1");
+  EXPECT_EQ(file_of_rank("told/", "all", 1), "told/");
+}
+
 TEST(Ranks, OtherWordsAreRefused) {
   EXPECT_TRUE(check_ranks("all").ok());
   EXPECT_TRUE(check_ranks("0,3").ok());

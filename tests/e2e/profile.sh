@@ -47,6 +47,13 @@ for rank in 0 2; do
   if [ $rank = 0 ]; then [ ! -s err ] || fail "of a rank that is not recorded something is said: $(cat err)"; fi
 done
 contains err "recorded 2 launches of 1 kernel"
+# Each rank that is run by a `mneme record` of its own tells its numbers in a file of its own.
+for rank in 0 1 2; do
+  OMPI_COMM_WORLD_RANK=$rank mneme record -rdb own --device cpu --record-ranks all --json own.json -- ./vecadd $((1000 * (rank + 1))) $((rank + 1)) >rank$rank 2>&1 &
+done
+wait
+told() { json "$1" "(d['launches'], d['recorded'])"; }
+[ "$(told own.json) $(told own.rank1.json) $(told own.rank2.json)" = "(1, 1) (2, 2) (3, 3)" ] || fail "not every rank tells its own numbers: $(head own*.json)"
 
 # A knob without effect on the device is refused.
 expect 2 mneme replay -rdb later/*.json --device cpu --l2 cold
