@@ -41,16 +41,21 @@ bool is_of_program() {
 // for libraries, and then in the prefix of the program, which may be the `mneme` that libmneme.so has started for its work.
 void* open_library() {
   const int scope = is_of_program() ? RTLD_GLOBAL : RTLD_LOCAL;
-  const std::string own = (mneme::code_folder() / mneme_llvm_library).string();
-  if (void* const library = ::dlopen(own.c_str(), RTLD_LAZY | scope)) return library;
-  const char* const reason = ::dlerror();
-  const std::string words = reason ? reason : "";
   std::error_code ignored;
   const mneme::Path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::string own = (mneme::code_folder() / mneme_llvm_library).string();
   const std::string of_program = (program.parent_path().parent_path() / "lib" / mneme_llvm_library).string();
-  for (const char* other : {static_cast<const char*>(mneme_llvm_library), of_program.c_str()})
-    if (void* const library = ::dlopen(other, RTLD_LAZY | scope)) return library;
-  fail(words);
+  std::string reason;  // of the first that is there
+  for (const std::string& file : {own, std::string(mneme_llvm_library), of_program}) {
+    if (void* const library = ::dlopen(file.c_str(), RTLD_LAZY | scope)) return library;
+    const char* const words = ::dlerror();
+    if (words && reason.empty() && file != mneme_llvm_library && std::filesystem::exists(file, ignored)) reason = words;
+  }
+  if (!reason.empty()) fail(reason + ": install Mneme again, or the library that this names");
+  fail(
+      fmt::format("it is missing: {} is not there{}, and the system finds none: install Mneme again, or name the folder that has "
+                  "the file by LD_LIBRARY_PATH",
+                  own, of_program == own ? "" : ", nor is " + of_program));
 }
 
 }  // namespace

@@ -79,7 +79,11 @@ contains libraries libLLVM
 # An installation that is not whole says so where LLVM is needed, and works elsewhere.
 mkdir -p half
 cp -r "$MNEME_PREFIX"/. half
-rm half/lib/libmneme_llvm.so*
+library=$(realpath half)/lib/$(basename half/lib/libmneme_llvm.so.*)
+rm "$library"
 expect 0 half/bin/mneme ls db
 expect 2 half/bin/mneme ir "$kernel"
-contains err "LLVM is needed now, and libmneme_llvm.so."
+contains err "LLVM is needed now, and $(basename "$library") cannot be loaded: it is missing: $library is not there, and the system finds none: install Mneme again, or name the folder that has the file by LD_LIBRARY_PATH"
+: >"$library"
+expect 2 half/bin/mneme ir "$kernel"
+contains err "LLVM is needed now, and $(basename "$library") cannot be loaded: $library: file too short: install Mneme again, or the library that this names"
