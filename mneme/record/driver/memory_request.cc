@@ -20,7 +20,7 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'M', 'N', 'E', 'M', 'E', 'I', 'P', 'C'};
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMost = AddressSpace::kMostExportedMappings;
-constexpr timeval kPatienceWithClients{1, 0}, kPatienceWithServers{10, 0};
+constexpr std::chrono::seconds kPatienceWithClients{1};
 
 struct Packet {
   std::array<char, 8> magic = kMagic;
@@ -62,11 +62,6 @@ bool is_same_user(const Descriptor& connection) {
   return ::getsockopt(connection.number(), SOL_SOCKET, SO_PEERCRED, &other, &size) == 0 && other.uid == ::geteuid();
 }
 
-void set_patience(const Descriptor& connection, const timeval& patience) {
-  for (const int which : {SO_RCVTIMEO, SO_SNDTIMEO})
-    ::setsockopt(connection.number(), SOL_SOCKET, which, &patience, sizeof patience);
-}
-
 template <typename Call>
 ssize_t again(Call call) {
   ssize_t count;
@@ -74,6 +69,29 @@ ssize_t again(Call call) {
   while (count < 0 && errno == EINTR);
   return count;
 }
+
+// How long a connection is waited for in all. A program's timer or profiler may interrupt a call more often than it takes.
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::microseconds patience) : end_(Clock::now() + patience) {}
+
+  // Makes the call, which uses the connection, until it is not interrupted any more. EAGAIN: the time is over.
+  template <typename Call>
+  ssize_t again(const Descriptor& connection, Call call) const {
+    return driver::again([&]() -> ssize_t {
+      const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end_ - Clock::now()).count();
+      if (left <= 0) return errno = EAGAIN, -1;
+      const timeval patience{static_cast<time_t>(left / 1'000'000), static_cast<suseconds_t>(left % 1'000'000)};
+      for (const int which : {SO_RCVTIMEO, SO_SNDTIMEO})
+        ::setsockopt(connection.number(), SOL_SOCKET, which, &patience, sizeof patience);
+      return call();
+    });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end_;
+};
 
 // One packet with room for its descriptors.
 struct Message {
@@ -175,9 +193,10 @@ namespace {
 void take_request(const Descriptor& connection, std::mutex& mutex,
                   const std::function<const NamedMemory*(const RandomKey& memory)>& find) {
   if (!is_same_user(connection)) return;
-  set_patience(connection, kPatienceWithClients);
+  const Deadline deadline(kPatienceWithClients);
   Request request;
-  const ssize_t size = again([&] { return ::recv(connection.number(), &request, sizeof request, MSG_TRUNC); });
+  const ssize_t size =
+      deadline.again(connection, [&] { return ::recv(connection.number(), &request, sizeof request, MSG_TRUNC); });
   if (size != sizeof request || !request.is_of_this_version()) return;
   std::lock_guard lock(mutex);
   if (const NamedMemory* memory = find(request.memory)) send_reply(connection, *memory);
@@ -191,13 +210,13 @@ void answer_request(const Descriptor& connection, std::mutex& mutex,
   ::shutdown(connection.number(), SHUT_RDWR);  // a child that was forked meanwhile has the connection, too
 }
 
-Result<ReceivedMemory> request_memory(const MemoryName& name) {
+Result<ReceivedMemory> request_memory(const MemoryName& name, std::chrono::microseconds patience) {
   const Address address = address_of(name.process);
   const Descriptor connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!connection.open()) return failed("socket");
-  set_patience(connection, kPatienceWithServers);
+  const Deadline deadline(patience);
   const auto* const to = reinterpret_cast<const sockaddr*>(&address.bytes);
-  if (again([&] { return ::connect(connection.number(), to, address.size); }) != 0) {
+  if (deadline.again(connection, [&] { return ::connect(connection.number(), to, address.size); }) != 0) {
     if (errno != ECONNREFUSED) return failed("connect");
     return error(Code::not_found, "asking another process for its device memory: that process has gone");
   }
@@ -205,11 +224,12 @@ Result<ReceivedMemory> request_memory(const MemoryName& name) {
     return error(Code::unavailable, "asking another process for its device memory: it is of another user");
   Request request;
   request.memory = name.memory;
-  if (again([&] { return ::send(connection.number(), &request, sizeof request, MSG_NOSIGNAL); }) != sizeof request)
-    return failed("send");
+  const auto send = [&] { return ::send(connection.number(), &request, sizeof request, MSG_NOSIGNAL); };
+  if (deadline.again(connection, send) != sizeof request) return failed("send");
   Reply reply;
   Message message(reply);
-  const ssize_t size = again([&] { return ::recvmsg(connection.number(), &message.header, MSG_CMSG_CLOEXEC); });
+  const auto receive = [&] { return ::recvmsg(connection.number(), &message.header, MSG_CMSG_CLOEXEC); };
+  const ssize_t size = deadline.again(connection, receive);
   if (size < 0) return failed("recvmsg");
   std::vector<Descriptor> descriptors = take_descriptors(message.header);
   if (size == 0) return error(Code::not_found, "asking another process for its device memory: it has none of that name");

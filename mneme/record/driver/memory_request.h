@@ -12,6 +12,7 @@
 #include <cuda.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -68,7 +69,8 @@ struct ReceivedMemory {
   Bytes mapped() const;
 };
 // Asks for memory. not_found: the process has gone, or has no memory of that name. unavailable: the connection failed, the
-// other side is of another user, or it has not answered within ten seconds. incompatible: what it has sent is no reply.
-Result<ReceivedMemory> request_memory(const MemoryName& name);
+// other side is of another user, or it has not answered within the patience, however many signals came meanwhile. incompatible:
+// what it has sent is no reply.
+Result<ReceivedMemory> request_memory(const MemoryName& name, std::chrono::microseconds patience = std::chrono::seconds(10));
 
 }  // namespace mneme::driver

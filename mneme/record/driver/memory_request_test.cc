@@ -2,12 +2,16 @@
 #include "mneme/record/driver/memory_request.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <thread>
 
@@ -192,6 +196,33 @@ TEST_F(MemoryRequest, AReplyThatIsNoneIsRefusedAndLeavesNothingOpen) {
     EXPECT_EQ(received.status().message(), "asking another process for its device memory: what it sent is no reply");
   }
   EXPECT_EQ(open_descriptors(), before);
+}
+
+// As a timer or a profiler of the program sends them.
+TEST_F(MemoryRequest, SignalsDoNotMakeItWaitLonger) {
+  struct sigaction ignores{}, before{};
+  ignores.sa_handler = [](int) {};
+  ignores.sa_flags = SA_RESTART;
+  ASSERT_EQ(::sigaction(SIGPROF, &ignores, &before), 0);
+  std::thread silent = serve([](const Descriptor& connection) {
+    char any = 0;
+    while (::recv(connection.number(), &any, sizeof any, 0) > 0) continue;
+  });
+  std::atomic<bool> has_ended = false;
+  std::thread timer([&, asking = ::pthread_self()] {
+    for (int i = 0; i < 1000 && !has_ended; ++i) {
+      ::pthread_kill(asking, SIGPROF);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(has_ended) << "it waits as long as signals come";
+  });
+  const auto received = request_memory(name_, std::chrono::milliseconds(200));
+  has_ended = true;
+  timer.join();
+  silent.join();
+  EXPECT_EQ(received.status().message(),
+            "asking another process for its device memory: recvmsg: Resource temporarily unavailable");
+  EXPECT_EQ(::sigaction(SIGPROF, &before, nullptr), 0);
 }
 
 // As of a child that has the socket and is not asked: it is only the process's while it has this name.
