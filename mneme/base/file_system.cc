@@ -61,7 +61,11 @@ class PosixWritableFile final : public WritableFile {
   ~PosixWritableFile() override { unlock_file(file_); }
 
   Status append(ByteSpan bytes) override {
-    MNEME_TRY(write_all(file_.number(), bytes, path_));
+    if (Status written = write_all(file_.number(), bytes, path_); !written.ok()) {
+      const auto end = static_cast<off_t>(size_);
+      if (::ftruncate(file_.number(), end) == 0) (void)::lseek(file_.number(), end, SEEK_SET);
+      return written;
+    }
     size_ += bytes.size();
     if (size_ - begun_ < kToDiskAtOnce) return {};
     begin_to_disk(file_.number(), begun_, Bytes(size_ - begun_));

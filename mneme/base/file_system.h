@@ -38,6 +38,7 @@ class UnsyncedFile {
 // A file being written.
 class WritableFile : public UnsyncedFile {
  public:
+  // All of the bytes, or on failure none: a part that was written is taken back, where the system lets it be.
   virtual Status append(ByteSpan bytes) = 0;
   virtual Status close() = 0;
 };

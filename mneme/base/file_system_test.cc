@@ -125,6 +125,22 @@ TEST_F(Files, ALimitOnTheSizeOfFilesIsAnError) {
     EXPECT_EQ(each.to_string(), "io: writing " + path("file").string() + ": File too large");
 }
 
+// As on a disk that is full for a moment.
+TEST_F(Files, WhatWasNotAppendedWholeLeavesNoPart) {
+  auto file = *files_.create(path("file"));
+  ASSERT_TRUE(file->append(bytes_of("before")).ok());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{4096, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = file->append(ByteVector(10'000));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(status.code(), Code::io);
+  ASSERT_TRUE(file->append(bytes_of(" and after")).ok());
+  const auto found = files_.read(path("file"));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(found->data()), found->size()), "before and after");
+}
+
 // Its signals are the program's own: one that waits for it stays, and none is held back afterwards.
 TEST_F(Files, AWriteLeavesTheProgramsSignalsAsTheyAre) {
   sigset_t limit, before, after, waiting;

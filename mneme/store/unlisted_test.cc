@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -207,6 +208,34 @@ TEST(Unlisted, AKillWhileTheyAreBeingListedLosesNone) {
     });
     EXPECT_EQ(count_whole(directory.path(), fmt::format("after {} operations", operations)), 5u);
   }
+}
+
+// As a disk that is full for a moment keeps what tells of a launch from being written whole.
+TEST(Unlisted, WhatCouldNotBeNotedHidesNoLaterLaunch) {
+  TemporaryDirectory directory;
+  int* told = shared_count();
+  ASSERT_FALSE(run_and_kill(0, [&](const auto&) {
+    auto database = Database::create(directory.path());
+    const auto writers = std::make_shared<WriterThreads>(1, 64_MiB);
+    const auto group = database->begin_group();
+    std::vector<std::unique_ptr<Lent>> all;
+    for (uint32_t i = 0; i < 3; ++i) {
+      all.push_back(std::make_unique<Lent>(*database, writers, sample_memory(1 + i, kPageSize.count)));
+      all.back()->as(kFive[i == 2 ? 3 : i]);
+      rlimit before{};
+      ::getrlimit(RLIMIT_FSIZE, &before);
+      const rlimit small{1 << 20, before.rlim_max};
+      if (i == 1) {
+        all.back()->recording.ir = noise(4 << 20, 7);  // which is noted, and written to no other file yet
+        ::setrlimit(RLIMIT_FSIZE, &small);
+      }
+      *told += group->add(*all.back()->publication, all.back()->recording).ok();
+      ::setrlimit(RLIMIT_FSIZE, &before);
+    }
+    ::raise(SIGKILL);
+  }));
+  ASSERT_EQ(*told, 3);
+  EXPECT_EQ(count_whole(directory.path(), "after the kill"), 2u);
 }
 
 TEST(Unlisted, IsListedInItsOrder) {
