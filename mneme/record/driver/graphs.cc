@@ -55,11 +55,32 @@ const Functions& driver() {
   return functions;
 }
 
-// By the graphs that they belong to.
+// Nothing tells of the end of a body but that of its node, and of a node that of its graph.
 struct Conditions {
+  struct OfGraph {
+    std::vector<GraphCondition> variables;
+    std::set<CUgraphNode> nodes;
+  };
+  struct Bodies {
+    CUgraph of = nullptr;  // the graph that the node is in
+    std::vector<CUgraph> graphs;
+  };
   std::mutex mutex;
-  std::unordered_map<CUgraph, std::vector<GraphCondition>> all;
-  std::unordered_map<CUgraphNode, std::vector<CUgraph>> bodies;
+  std::unordered_map<CUgraph, OfGraph> graphs;
+  std::unordered_map<CUgraphNode, Bodies> bodies;
+
+  // Both under the mutex.
+  void forget(CUgraph graph) {
+    const auto found = graphs.extract(graph);
+    if (found)
+      for (CUgraphNode node : found.mapped().nodes) forget(node);
+  }
+  void forget(CUgraphNode node) {
+    const auto found = bodies.extract(node);
+    if (!found) return;
+    if (const auto graph = graphs.find(found.mapped().of); graph != graphs.end()) graph->second.nodes.erase(node);
+    for (CUgraph body : found.mapped().graphs) forget(body);
+  }
 };
 Conditions& conditions() {
   static auto* all = new Conditions;
@@ -180,15 +201,24 @@ void DestroyGraph::operator()(CUgraphExec graph) const { driver().cuGraphExecDes
 
 void add_condition(CUgraph graph, CUgraphConditionalHandle handle, bool is_set_at_launch) {
   std::lock_guard lock(conditions().mutex);
-  conditions().all[graph].push_back({handle, is_set_at_launch});
+  conditions().graphs[graph].variables.push_back({handle, is_set_at_launch});
+}
+void add_bodies(CUgraph graph, CUgraphNode condition, std::vector<CUgraph> bodies) {
+  std::lock_guard lock(conditions().mutex);
+  conditions().graphs[graph].nodes.insert(condition);
+  conditions().bodies[condition] = {graph, std::move(bodies)};
 }
 void forget_conditions(CUgraph graph) {
   std::lock_guard lock(conditions().mutex);
-  conditions().all.erase(graph);
+  conditions().forget(graph);
 }
-void add_bodies(CUgraphNode condition, std::vector<CUgraph> bodies) {
+void forget_bodies(CUgraphNode condition) {
   std::lock_guard lock(conditions().mutex);
-  conditions().bodies[condition] = std::move(bodies);
+  conditions().forget(condition);
+}
+size_t known_conditions() {
+  std::lock_guard lock(conditions().mutex);
+  return conditions().graphs.size() + conditions().bodies.size();
 }
 
 ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device) : device_(device), flags_(flags) {
@@ -273,7 +303,7 @@ void ExecutableGraph::read_bodies(CUgraphNode condition) {
   std::vector<CUgraph> bodies;
   {
     std::lock_guard lock(conditions().mutex);
-    if (const auto known = conditions().bodies.find(condition); known != conditions().bodies.end()) bodies = known->second;
+    if (const auto known = conditions().bodies.find(condition); known != conditions().bodies.end()) bodies = known->second.graphs;
   }
   for (CUgraph body : bodies) read_body(body);
 }
@@ -349,7 +379,7 @@ void ExecutableGraph::hold(CUgraph graph) {
   if (!driver().can_hold) return refuse(*held_);
   {
     std::lock_guard lock(conditions().mutex);
-    if (auto known = conditions().all.find(graph); known != conditions().all.end()) conditions_ = known->second;
+    if (auto known = conditions().graphs.find(graph); known != conditions().graphs.end()) conditions_ = known->second.variables;
   }
   if (!order_around_held(graph)) return refuse(*held_);
   for (GraphNode& node : root_.nodes)

@@ -58,9 +58,13 @@ struct GraphCondition {
 };
 // The variables of conditions of the program's graphs. A kernel that is given one may set it, which it can do in its graph only.
 void add_condition(CUgraph graph, CUgraphConditionalHandle handle, bool is_set_at_launch);
+// The graphs that a node of a condition in the graph runs, which the driver tells when the node is made and not later.
+void add_bodies(CUgraph graph, CUgraphNode condition, std::vector<CUgraph> bodies);
+// To be called before the graph, or the node, is destroyed: its variables and bodies, and theirs, are forgotten.
 void forget_conditions(CUgraph graph);
-// The graphs that a node of a condition runs, which the driver tells when the node is made and not later.
-void add_bodies(CUgraphNode condition, std::vector<CUgraph> bodies);
+void forget_bodies(CUgraphNode condition);
+// Of how many graphs and nodes something is kept, for tests.
+size_t known_conditions();
 
 // Like the driver's handle, for one thread at a time.
 class ExecutableGraph {

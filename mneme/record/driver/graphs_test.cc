@@ -287,6 +287,32 @@ TEST_F(GraphsTest, KernelsInBodiesAreCountedHoweverDeepTheyAre) {
   EXPECT_EQ(report().launches, 2 * 5u);
 }
 
+// A program may make graphs as long as it runs.
+TEST(Conditions, GoWithTheGraphOrTheNodeThatTheyAreIn) {
+  const auto graph = [](uintptr_t number) { return reinterpret_cast<CUgraph>(number); };
+  const auto node = [](uintptr_t number) { return reinterpret_cast<CUgraphNode>(number); };
+  const size_t before = known_conditions();
+  const auto make = [&] {
+    add_condition(graph(1), 10, true);
+    add_bodies(graph(1), node(1), {graph(2), graph(3)});
+    add_condition(graph(3), 30, false);
+    add_bodies(graph(3), node(3), {graph(4)});
+    add_bodies(graph(4), node(4), {graph(5)});
+    EXPECT_EQ(known_conditions(), before + 6);
+  };
+  make();
+  forget_conditions(graph(1));
+  EXPECT_EQ(known_conditions(), before);
+  make();
+  forget_bodies(node(3));
+  EXPECT_EQ(known_conditions(), before + 3);
+  add_bodies(graph(6), node(3), {});  // the next one at its place is another graph's
+  forget_conditions(graph(1));
+  EXPECT_EQ(known_conditions(), before + 2);
+  forget_conditions(graph(6));
+  EXPECT_EQ(known_conditions(), before);
+}
+
 TEST_F(GraphsTest, OnlyWhatIsSelectedIsRunBesideACondition) {
   options_.max = 1;
   options_.skip = 1;

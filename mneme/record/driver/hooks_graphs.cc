@@ -102,7 +102,7 @@ CUresult on_add_node(CUgraphNode* node, CUgraph graph, const CUgraphNode* before
   const CUgraphNodeParams* parameters = std::get<CUgraphNodeParams*>(std::tuple(rest...));
   if (code != CUDA_SUCCESS || !node || !parameters || parameters->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return code;
   const CUDA_CONDITIONAL_NODE_PARAMS& made = parameters->conditional;
-  if (made.phGraph_out) add_bodies(*node, {made.phGraph_out, made.phGraph_out + made.size});
+  if (made.phGraph_out) add_bodies(graph, *node, {made.phGraph_out, made.phGraph_out + made.size});
   return code;
 }
 CUresult on_graph_destroy(CUgraph graph) {
@@ -112,6 +112,7 @@ CUresult on_graph_destroy(CUgraph graph) {
 }
 CUresult on_node_destroy(CUgraphNode node) {
   graphs().lose_original([&](const ExecutableGraph& one) { return one.has_original(node); });
+  forget_bodies(node);
   return MNEME_DRIVER(cuGraphDestroyNode, cuGraphDestroyNode)(node);
 }
 
