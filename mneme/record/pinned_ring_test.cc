@@ -91,6 +91,39 @@ TEST(PinnedRing, FewerPiecesDoWhereNoMoreCanBePinned) {
   EXPECT_TRUE(ring.is_pinned());
 }
 
+// As where the program has pinned all that it may, and lets go of it later.
+TEST(PinnedRing, WhatWasRefusedForAMomentIsPinnedLater) {
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  fake::FakeDevice device;
+  PinnedRing ring(device, 1_MiB, kPause);
+  bool refuses = true;
+  device.set_failures(
+      [&](std::string_view call) { return refuses && call == "allocate_pinned" ? error(Code::exhausted, "none") : Status(); });
+  auto ordinary = *ring.take();
+  EXPECT_FALSE(ring.is_pinned());
+  refuses = false;
+  std::this_thread::sleep_for(kPause);
+  auto other = *ring.take();
+  EXPECT_FALSE(ring.is_pinned()) << "one is in use that is not";
+  ordinary = other = nullptr;
+  refuses = true;
+  EXPECT_TRUE(ring.take().ok());
+  EXPECT_FALSE(ring.is_pinned());
+  refuses = false;
+  std::this_thread::sleep_for(kPause);
+  auto one = *ring.take();
+  EXPECT_TRUE(ring.is_pinned());
+  std::fill_n(one.get(), ring.piece().count, std::byte{1});
+  // Likewise of one more piece.
+  refuses = true;
+  auto next = *ring.take([&] { return std::exchange(one, nullptr) != nullptr; });
+  refuses = false;
+  std::this_thread::sleep_for(kPause);
+  const int64_t before = pinned(device);
+  EXPECT_NE(*ring.take([] { return false; }), next);
+  EXPECT_EQ(pinned(device), before + 1);
+}
+
 TEST(StagingMemory, IsNoMoreThanTheOptionAllows) {
   for (Bytes all : {kLeastStaging, 100_MiB, 1_GiB, 4_GiB, 64_GiB}) {
     const StagingMemory memory = StagingMemory::of(all);
