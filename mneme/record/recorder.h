@@ -22,6 +22,7 @@
 #include "mneme/record/commit_queue.h"
 #include "mneme/record/gate.h"
 #include "mneme/record/host_memory.h"
+#include "mneme/record/launch_attributes.h"
 #include "mneme/record/launch_group.h"
 #include "mneme/record/outside_memory.h"
 #include "mneme/record/pageable_memory.h"
@@ -55,7 +56,7 @@ struct Launch {
   std::optional<NotRecorded> refusal{};  // set by the hook, when it sees that this launch cannot be recorded
   std::optional<Digest> known{};         // set by begin_launch(), when the database has this instance already
   Dim3 cluster = kNoCluster;
-  std::map<std::string, std::string> attributes{};  // others of the launch, which change no result
+  LaunchAttributes attributes{};  // others of the launch
   void* stream = nullptr;
   const void* handle = nullptr;  // what the program launches by, where it is not `function`
   ProgramShape shape() const { return {grid, block, shared, cooperative, cluster}; }

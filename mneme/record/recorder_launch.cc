@@ -151,7 +151,7 @@ InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const
   instance.dynamic_shared_memory = launch.shared;
   instance.cooperative = launch.cooperative;
   instance.cluster = launch.cluster;
-  instance.attributes = launch.attributes;
+  for (const auto& [name, value] : launch.attributes) instance.attributes[std::string(name)] = std::to_string(value);
   instance.memory_extent = extent_of(kernel);
   const bool assembled = !kernel.record.images.empty() && kernel.record.images[0].kind == CodeImageRecord::Kind::ptx;
   for (const auto& [name, value] : kernel.registered->image->jit_options())

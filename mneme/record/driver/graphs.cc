@@ -333,7 +333,7 @@ void ExecutableGraph::read_kernel(GraphNode& node, CUgraphNode from) {
   node.launch.emplace(launch_of(function_of(p), {p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ},
                                 p.sharedMemBytes, p.kernelParams, p.extra));
   node.context = p.ctx;
-  node.launch->attributes["graph"] = "1";
+  node.launch->attributes.set("graph", 1);
   read_attributes(node, from);
 }
 

@@ -27,8 +27,10 @@ Launch launch_of(const void* function, Dim3 grid, Dim3 block, unsigned shared, v
                 .packed = packed_arguments(extra)};
 }
 
-void take_attribute(const CUlaunchAttribute& attribute, Launch& what) {
-  const auto keep = [&](const char* name, auto value) { what.attributes[name] = fmt::format("{}", value); };
+void take_attribute(const CUlaunchAttribute& attribute, Launch& what) noexcept {
+  const auto keep = [&](std::string_view name, auto value) {
+    if (!what.attributes.set(name, static_cast<int64_t>(value))) what.refusal = NotRecorded::launch_attribute;
+  };
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE: break;
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: what.cooperative = attribute.value.cooperative != 0; break;
@@ -38,9 +40,9 @@ void take_attribute(const CUlaunchAttribute& attribute, Launch& what) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       keep("access_policy_window", attribute.value.accessPolicyWindow.num_bytes);
       break;
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: keep("synchronization_policy", int{attribute.value.syncPolicy}); break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: keep("synchronization_policy", attribute.value.syncPolicy); break;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      keep("cluster_scheduling_policy_preference", int{attribute.value.clusterSchedulingPolicyPreference});
+      keep("cluster_scheduling_policy_preference", attribute.value.clusterSchedulingPolicyPreference);
       break;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       keep("programmatic_stream_serialization", attribute.value.programmaticStreamSerializationAllowed);
@@ -49,7 +51,7 @@ void take_attribute(const CUlaunchAttribute& attribute, Launch& what) {
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: keep("launch_completion_event", 1); break;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: keep("priority", attribute.value.priority); break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: keep("mem_sync_domain_map", 1); break;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: keep("mem_sync_domain", int{attribute.value.memSyncDomain}); break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: keep("mem_sync_domain", attribute.value.memSyncDomain); break;
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       keep("preferred_shared_memory_carveout", attribute.value.sharedMemCarveout);
       break;

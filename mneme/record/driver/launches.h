@@ -13,6 +13,6 @@ Launch launch_of(const void* function, Dim3 grid, Dim3 block, unsigned shared, v
 
 // Takes an attribute of a launch into its description. A recording has a place for those that change what runs; others are kept
 // by name. With one that a recording does not hold the launch is refused.
-void take_attribute(const CUlaunchAttribute& attribute, Launch& what);
+void take_attribute(const CUlaunchAttribute& attribute, Launch& what) noexcept;
 
 }  // namespace mneme::driver
