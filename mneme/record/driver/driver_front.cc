@@ -200,6 +200,14 @@ std::optional<DriverFront::Access> DriverFront::remove_peer(CUcontext owner) {
   return node ? std::optional(node.mapped()) : std::nullopt;
 }
 
+std::set<int> DriverFront::readers_of(CUcontext owner) const {
+  std::set<int> readers;
+  std::lock_guard lock(mutex_);
+  for (const auto& [peers, access] : peers_)
+    if (peers.owner == owner && access.reader != access.owner) readers.insert(access.reader);
+  return readers;
+}
+
 bool DriverFront::set_pool_access(CUmemoryPool pool, int reader, bool reaches) {
   std::lock_guard lock(mutex_);
   return reaches ? pool_readers_.emplace(pool, reader).second : pool_readers_.erase({pool, reader}) != 0;
@@ -432,15 +440,16 @@ void replace(mneme_driver_table& table, const std::vector<DriverHook>& hooks) {
 Status attach_opening(mneme_driver_table& table) {
   MNEME_TRY(check_version(table));
   MNEME_TRY(front().attach(table));
-  replace(table, opening_hooks());
+  for (const auto& hooks : {opening_hooks(), peer_hooks()}) replace(table, hooks);
   return {};
 }
 
 Status attach_driver(mneme_driver_table& table) {
   MNEME_TRY(check_version(table));
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
-                            sharing_hooks(), opening_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
+  for (const auto& hooks :
+       {image_hooks(), context_hooks(), peer_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(), sharing_hooks(),
+        opening_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
     replace(table, hooks);
   give_early_annotations();
   return {};

@@ -85,6 +85,8 @@ class DriverFront final : public Vendor, public DriverBehind {
   // Notes that the current context reaches a context of another device. Returns whether it did not before.
   bool add_peer(CUcontext owner, int owner_device, int reader_device);
   std::optional<Access> remove_peer(CUcontext owner);
+  // The other devices whose contexts reach a context.
+  std::set<int> readers_of(CUcontext owner) const;
   // The device that a context is on.
   Result<int> device_of(CUcontext context) const;
 
@@ -161,7 +163,8 @@ void forget_image(const void* handle);
 
 // The kinds of calls that are hooked. A function is added to the list at the end of the file.
 std::vector<DriverHook> image_hooks();          // hooks_images.cc: loading of code
-std::vector<DriverHook> context_hooks();        // hooks_contexts.cc: contexts, and who reaches whose memory
+std::vector<DriverHook> context_hooks();        // hooks_contexts.cc: contexts
+std::vector<DriverHook> peer_hooks();           // hooks_contexts.cc: which contexts reach the memory of others
 std::vector<DriverHook> memory_hooks();         // hooks_memory.cc: device memory
 std::vector<DriverHook> texture_hooks();        // hooks_textures.cc: textures, surfaces and arrays
 std::vector<DriverHook> mapped_memory_hooks();  // hooks_mapped_memory.cc: memory that the program maps itself

@@ -20,6 +20,7 @@ CUresult on_create_context(CUcontext* context, A... arguments) {
 // The driver frees what was allocated in a context together with it, and the recorder its own.
 void free_with_context(const DriverFront::Belongings& gone) {
   for (const DriverFront::Access& access : gone.peers) recorder()->keep_from(access.owner, access.reader);
+  if (!gone.peers.empty()) opened_memory().follow_peers();
   for (CUdeviceptr memory : gone.memory) {
     exported_memory().forget(memory);
     if (opened_memory().close_all(memory)) {
@@ -98,19 +99,24 @@ CUresult on_green_create(CUgreenCtx* context, CUdevResourceDesc resources, CUdev
   return MNEME_DRIVER(cuGreenCtxCreate, cuGreenCtxCreate)(context, resources, device, flags);
 }
 
-// What the driver does for memory of its own is done for the recorder's, which is mapped.
+// What the driver does for memory of its own is done for the recorder's, and for what was opened here, which are mapped.
 CUresult on_enable_peer(CUcontext peer, unsigned flags) {
   const CUresult code = MNEME_DRIVER(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess)(peer, flags);
   if (code != CUDA_SUCCESS) return code;
   auto owner = front().device_of(peer);
   auto reader = front().current_device();
-  if (owner.ok() && reader.ok() && front().add_peer(peer, *owner, *reader)) recorder()->share(*owner, *reader);
+  if (!owner.ok() || !reader.ok() || !front().add_peer(peer, *owner, *reader)) return code;
+  if (recorder()) recorder()->share(*owner, *reader);
+  opened_memory().follow_peers();
   return code;
 }
 CUresult on_disable_peer(CUcontext peer) {
   const CUresult code = MNEME_DRIVER(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)(peer);
   if (code != CUDA_SUCCESS) return code;
-  if (const auto access = front().remove_peer(peer)) recorder()->keep_from(access->owner, access->reader);
+  const auto access = front().remove_peer(peer);
+  if (!access) return code;
+  if (recorder()) recorder()->keep_from(access->owner, access->reader);
+  opened_memory().follow_peers();
   return code;
 }
 CUresult on_pool_access(CUmemoryPool pool, const CUmemAccessDesc* readers, size_t count) {
@@ -167,12 +173,14 @@ std::vector<DriverHook> context_hooks() {
       MNEME_HOOK(cuDevicePrimaryCtxReset, on_primary_reset<MNEME_DRIVER_CALL_cuDevicePrimaryCtxReset>),
       MNEME_HOOK(cuDevicePrimaryCtxReset_v2, on_primary_reset<MNEME_DRIVER_CALL_cuDevicePrimaryCtxReset_v2>),
       MNEME_HOOK(cuGreenCtxCreate, on_green_create),
-      MNEME_HOOK(cuCtxEnablePeerAccess, on_enable_peer),
-      MNEME_HOOK(cuCtxDisablePeerAccess, on_disable_peer),
       MNEME_HOOK(cuMemPoolSetAccess, on_pool_access),
       MNEME_HOOK(cuMemPoolCreate, on_pool_create),
       MNEME_HOOK(cuMemPoolDestroy, on_pool_destroy),
   };
+}
+
+std::vector<DriverHook> peer_hooks() {
+  return {MNEME_HOOK(cuCtxEnablePeerAccess, on_enable_peer), MNEME_HOOK(cuCtxDisablePeerAccess, on_disable_peer)};
 }
 
 }  // namespace mneme::driver

@@ -23,14 +23,16 @@ CUresult map_piece(CUdeviceptr at, const ReceivedMemory::Mapping& piece) {
   return code;
 }
 
-CUresult let_reach(const MemoryRange& range) {
-  const auto device = front().current_device();
-  if (!device.ok()) return CUDA_ERROR_INVALID_CONTEXT;
+CUresult set_access(const MemoryRange& range, int device, CUmemAccess_flags flags) {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.location.id = *device;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  access.location.id = device;
+  access.flags = flags;
   return MNEME_DRIVER(cuMemSetAccess, cuMemSetAccess)(range.address.address, range.size.count, &access, 1);
+}
+CUresult let_reach(const MemoryRange& range) {
+  const auto device = front().current_device();
+  return device.ok() ? set_access(range, *device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 // Where memory is mapped; undone unless it is kept.
@@ -103,6 +105,7 @@ CUresult OpenedMemory::open(CUdeviceptr* out, const MemoryName& name) {
     return code;
   }
   Opened opened{.name = name, .context = context, .reserved = mapping.keep(), .size = memory->size};
+  follow_peers(opened);
   *out = (opened.reserved.address + memory->offset).address;
   std::lock_guard lock(mutex_);
   opened_[*out] = opened;
@@ -134,6 +137,27 @@ bool OpenedMemory::close_all(CUdeviceptr address) {
     found->second.uses = 1;
   }
   return close(address).has_value();
+}
+
+void OpenedMemory::follow_peers() {
+  if (!any_) return;
+  std::lock_guard one(changing_);
+  for (auto& [address, memory] : opened_) follow_peers(memory);
+}
+
+// As with the driver's own memory, the program is told of nothing that fails here: a kernel of that device finds none.
+void OpenedMemory::follow_peers(Opened& memory) {
+  const std::set<int> now = front().readers_of(memory.context);
+  const auto set = [&](int device, CUmemAccess_flags flags) {
+    if (const CUresult code = set_access(memory.reserved, device, flags); code != CUDA_SUCCESS)
+      log::debug("memory of another process at {}: cuMemSetAccess for device {} returned {}", memory.reserved.address, device,
+                 static_cast<int>(code));
+  };
+  for (const int device : now)
+    if (!memory.readers.contains(device)) set(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  for (const int device : memory.readers)
+    if (!now.contains(device)) set(device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  memory.readers = now;
 }
 
 std::optional<MemoryRange> OpenedMemory::find(CUdeviceptr address) const {

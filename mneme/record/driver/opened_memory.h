@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "mneme/record/driver/memory_request.h"
 
@@ -15,9 +16,9 @@ namespace mneme::driver {
 
 class OpenedMemory {
  public:
-  // Maps the memory for the device of the current context, which there must be, and gives the address of the allocation. What the
-  // context has open already is open once more, at the same address. Returns what the driver would, or what the call of it has
-  // returned that failed:
+  // Maps the memory for the device of the current context, which there must be, and for those that reach the context, and gives
+  // the address of the allocation. What the context has open already is open once more, at the same address. Returns what the
+  // driver would, or what the call of it has returned that failed:
   //   - CUDA_ERROR_INVALID_CONTEXT: the handle is of this process;
   //   - CUDA_ERROR_INVALID_VALUE: the memory is not there any more, its process has ended or does not answer.
   // The reason is told in the log (debug).
@@ -27,6 +28,8 @@ class OpenedMemory {
   std::optional<CUresult> close(CUdeviceptr address);
   // Counts all of them back, since its context goes. Returns whether there is any.
   bool close_all(CUdeviceptr address);
+  // To be called when the program has changed which contexts reach others (DriverFront::readers_of()).
+  void follow_peers();
   // The allocation that holds an address; nothing where none does that was opened here.
   std::optional<MemoryRange> find(CUdeviceptr address) const;
 
@@ -37,7 +40,9 @@ class OpenedMemory {
     MemoryRange reserved;
     Bytes size;  // of the allocation
     uint64_t uses = 1;
+    std::set<int> readers{};  // devices that reach it, but for the context's own
   };
+  static void follow_peers(Opened& memory);
 
   std::mutex changing_;  // held by the one thread that opens or closes, also while it waits for another process
   mutable std::mutex mutex_;

@@ -69,6 +69,22 @@ TEST_F(HandlesOfMemory, ARankThatIsNotRecordedOpensMemoryOfOneThatIs) {
   EXPECT_EQ(report().recorders, 1u);
 }
 
+// Also of a rank that is not recorded.
+TEST_F(HandlesOfMemory, AnotherDeviceReachesItWhileTheProgramLetsItReachTheContext) {
+  ::setenv("MNEME_FAKE_DEVICES", "2", 1);
+  for (const std::string which : {"peers", "peers_of_rank"})
+    EXPECT_EQ(shared(which),
+              "try_to_launch(memory): 700\n"
+              "try_to_launch(memory): 0\n"
+              "try_to_launch(later): 0\n"
+              "try_to_launch(memory): 700\n"
+              "try_to_launch(later): 700\n"
+              "try_to_launch(memory): 0\n"
+              "word 3: 5\n")
+        << which;
+  ::unsetenv("MNEME_FAKE_DEVICES");
+}
+
 TEST_F(HandlesOfMemory, AProcessThatIsNotOfTheRecordingGetsTheDriversError) {
   EXPECT_EQ(shared("stranger"), "opened: 1, word 3: 0\n");
 }

@@ -60,7 +60,7 @@ static unsigned word(CUdeviceptr memory, unsigned index) {
   CHECK(cuMemcpyDtoH(&value, memory + 4 * index, sizeof value));
   return value;
 }
-static void launch(CUdeviceptr memory) {
+static CUresult try_to_launch(CUdeviceptr memory) {
   static char image[1 << 20];
   FILE* file = fopen(image_file, "rb");
   if (!file || fread(image, 1, sizeof image, file) == 0) exit(3);
@@ -71,9 +71,11 @@ static void launch(CUdeviceptr memory) {
   void* arguments[] = {&memory, &count};
   CHECK(cuModuleLoadData(&module, image));
   CHECK(cuModuleGetFunction(&kernel, module, "add_one"));
-  CHECK(cuLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL));
-  CHECK(cuCtxSynchronize());
+  const CUresult code = cuLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL);
+  if (code == CUDA_SUCCESS) CHECK(cuCtxSynchronize());
+  return code;
 }
+static void launch(CUdeviceptr memory) { CHECK(try_to_launch(memory)); }
 static CUresult open_memory(CUdeviceptr* memory, CUipcMemHandle handle) {
   return cuIpcOpenMemHandle(memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 }
@@ -243,6 +245,37 @@ static void second_opens(void) {
   if (code == CUDA_SUCCESS) SHOW(cuIpcCloseMemHandle(memory));
 }
 
+/* Another device reaches what is opened while the program lets it reach the context. */
+static void second_has_peers(void) {
+  CUdeviceptr memory, later;
+  CUcontext other_device, popped;
+  const CUipcMemHandle handle = receive(), next = receive();
+  CHECK(open_memory(&memory, handle));
+  CHECK(cuDevicePrimaryCtxRetain(&other_device, 1));
+  CHECK(cuCtxPushCurrent(other_device));
+  SHOW(try_to_launch(memory));
+  CHECK(cuCtxEnablePeerAccess(context, 0));
+  SHOW(try_to_launch(memory));
+  CHECK(cuCtxPushCurrent(context));
+  CHECK(open_memory(&later, next));
+  CHECK(cuCtxPopCurrent(&popped));
+  SHOW(try_to_launch(later));
+  CHECK(cuCtxDisablePeerAccess(context));
+  SHOW(try_to_launch(memory));
+  SHOW(try_to_launch(later));
+  CHECK(cuCtxPushCurrent(context));
+  SHOW(try_to_launch(memory));
+  printf("word 3: %u\n", word(memory, 3));
+}
+static void first_gives_two(void) {
+  CUipcMemHandle handle;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(cuIpcGetMemHandle(&handle, allocate(0)));
+    tell(&handle, sizeof handle);
+  }
+  wait(NULL);
+}
+
 /* Memory of which the driver gives no handle, either. */
 static void first_asks(void) {
   CUdeviceptr memory;
@@ -265,6 +298,8 @@ static const struct {
              {"destroys", first_gives_quietly, second_destroys},
              {"rank", first_gives_quietly, second_opens},
              {"stranger", first_gives_quietly, second_opens},
+             {"peers", first_gives_two, second_has_peers},
+             {"peers_of_rank", first_gives_two, second_has_peers},
              {"refused", first_asks, second_does_nothing}};
 
 int main(int count, char** arguments) {
@@ -285,8 +320,7 @@ int main(int count, char** arguments) {
   const pid_t second = fork(); /* before either has a device */
   other = sockets[second == 0];
   close(sockets[second != 0]);
-  if (second == 0 && strcmp(arguments[2], "rank") == 0) setenv("RANK", "1", 1);
-  if (second != 0 && strcmp(arguments[2], "rank") == 0) setenv("RANK", "0", 1);
+  if (strstr(arguments[2], "rank")) setenv("RANK", second == 0 ? "1" : "0", 1);
   if (second == 0 && strcmp(arguments[2], "stranger") == 0) {
     char number[16];
     snprintf(number, sizeof number, "%d", other);
