@@ -172,6 +172,14 @@ bool fake_allocation(CUdeviceptr address, CUdeviceptr* base, size_t* size) {
   *size = allocation_sizes[*base];
   return address - *base < *size;
 }
+CUcontext fake_context_of(CUdeviceptr address) {
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  std::lock_guard lock(mutex);
+  if (!fake_allocation(address, &base, &size)) return nullptr;
+  const auto found = allocations.find(base);
+  return found == allocations.end() ? nullptr : found->second;
+}
 std::string fake_function_name(CUfunction function) {
   std::lock_guard lock(mutex);
   const auto found = functions.find(function);

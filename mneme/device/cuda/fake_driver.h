@@ -120,6 +120,8 @@ size_t fake_free_memory();
 bool fake_is_mapped(CUdeviceptr address);
 // The memory of cuMemAlloc() that holds an address. False: none does.
 bool fake_allocation(CUdeviceptr address, CUdeviceptr* base, size_t* size);
+// The context in which memory was allocated; null: in none, as memory that is mapped.
+CUcontext fake_context_of(CUdeviceptr address);
 void fake_activity(uint64_t time, bool own);
 // What a captured stream is given goes into its graph. False: the stream is not captured.
 bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);

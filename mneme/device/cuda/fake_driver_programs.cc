@@ -308,6 +308,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
   if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) *static_cast<CUdeviceptr*>(value) = pointer;
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
     *static_cast<CUdeviceptr*>(value) = pointer / mneme::cuda::kFakeGranularity * mneme::cuda::kFakeGranularity;
+  if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT) *static_cast<CUcontext*>(value) = mneme::cuda::fake_context_of(pointer);
   if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *static_cast<int*>(value) = 0;
   if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) *static_cast<unsigned*>(value) = 1;
   // Memory that is mapped is shared by descriptors alone.

@@ -352,6 +352,12 @@ void DriverFront::add_memory(CUdeviceptr address) {
   std::lock_guard lock(mutex_);
   belongings_[context].memory.insert(address);
 }
+CUcontext DriverFront::context_of_memory(CUdeviceptr address) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [context, belongings] : belongings_)
+    if (belongings.memory.contains(address)) return context;
+  return nullptr;
+}
 void DriverFront::forget_memory(CUdeviceptr address) {
   std::lock_guard lock(mutex_);
   pool_memory_.erase(address);
@@ -447,9 +453,8 @@ Status attach_opening(mneme_driver_table& table) {
 Status attach_driver(mneme_driver_table& table) {
   MNEME_TRY(check_version(table));
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks :
-       {image_hooks(), context_hooks(), peer_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(), sharing_hooks(),
-        opening_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
+  for (const auto& hooks : {image_hooks(), context_hooks(), peer_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
+                            sharing_hooks(), opening_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
     replace(table, hooks);
   give_early_annotations();
   return {};

@@ -114,6 +114,8 @@ class DriverFront final : public Vendor, public DriverBehind {
   void add_image(const void* handle);
   void add_memory(CUdeviceptr address);
   void forget_memory(CUdeviceptr address);
+  // The context to which that address was added; null: to none.
+  CUcontext context_of_memory(CUdeviceptr address) const;
   void see_green_context() { green_contexts_ = true; }
 
   // Whether the host may reach managed memory while kernels of the current device run.

@@ -179,19 +179,26 @@ CUresult on_address_range(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) 
 }
 
 // By these attributes programs choose how they share memory. What the driver allocates is shared by its handles, and by nothing
-// else. It has written the value, whose width it alone knows; what is changed lies in the first byte.
+// else; what was opened by one of them is not given on. It has written the value, whose width it alone knows; what is changed
+// lies in the first byte.
 void correct_sharing(void* value, CUpointer_attribute attribute, DevicePtr allocation) {
   auto& first = *static_cast<unsigned char*>(value);
   if (attribute == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES) first &= ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   if (attribute == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
-    first = !front().pool_of_memory(allocation.address) && recorder()->can_export(allocation);
+    first =
+        recorder()->owns(allocation.address) && !front().pool_of_memory(allocation.address) && recorder()->can_export(allocation);
+}
+// What is mapped is of no context, for the driver.
+void correct_context(CUcontext& context, DevicePtr allocation) {
+  if (!context) context = front().context_of_memory(allocation.address);
 }
 void correct_attribute(void* value, CUpointer_attribute attribute, const MemoryRange& allocation) {
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) *static_cast<CUdeviceptr*>(value) = allocation.address.address;
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) *static_cast<size_t*>(value) = allocation.size.count;
   if (attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
     *static_cast<CUmemoryPool*>(value) = front().pool_of_memory(allocation.address.address);
-  if (recorder()->owns(allocation.address.address)) correct_sharing(value, attribute, allocation.address);
+  if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT) correct_context(*static_cast<CUcontext*>(value), allocation.address);
+  correct_sharing(value, attribute, allocation.address);
 }
 CUresult on_pointer_attribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
   const CUresult code = MNEME_DRIVER(cuPointerGetAttribute, cuPointerGetAttribute)(value, attribute, pointer);

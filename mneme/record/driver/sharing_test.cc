@@ -19,6 +19,7 @@ TEST_F(HandlesOfMemory, AHandleIsUsedAsTheDriversAre) {
   EXPECT_EQ(shared("uses"),
             "by handles: 1, otherwise: 0\n"
             "by handles: 1, otherwise: 0\n"
+            "of this context: 1\n"
             "cuIpcGetMemHandle(&handle, memory): 0\n"
             "cuIpcGetMemHandle(&inside, memory + 4): 0\n"
             "one handle: 1\n"
@@ -31,6 +32,10 @@ TEST_F(HandlesOfMemory, AHandleIsUsedAsTheDriversAre) {
             "open_memory(&memory, handle): 0\n"
             "open_memory(&again, handle): 0\n"
             "opened twice at one address: 1, which begins there: 1, 4000 bytes\n"
+            "by handles: 0, otherwise: 0\n"
+            "by handles: 0, otherwise: 0\n"
+            "of this context: 1\n"
+            "cuIpcGetMemHandle(&given_on, memory): 1\n"
             "word 3: 3\n"
             "cuMemFree(memory): 1\n"
             "cuIpcCloseMemHandle(memory + 8): 1\n"
@@ -90,7 +95,8 @@ TEST_F(HandlesOfMemory, AProcessThatIsNotOfTheRecordingGetsTheDriversError) {
 }
 
 TEST_F(HandlesOfMemory, WhatTheDriverRefusesForItselfIsRefused) {
-  EXPECT_EQ(shared("refused"), "by handles: 0, otherwise: 0\nby handles: 0, otherwise: 0\nof a pool: 1\nof nothing: 1\n");
+  EXPECT_EQ(shared("refused"),
+            "by handles: 0, otherwise: 0\nby handles: 0, otherwise: 0\nof this context: 0\nof a pool: 1\nof nothing: 1\n");
   EXPECT_EQ(report().shared, 0u);
 }
 

@@ -97,11 +97,15 @@ static void show_sharing(CUdeviceptr memory) {
   by_handles = 7, otherwise = 7;
   CHECK(cuPointerGetAttributes(2, asked, values, memory));
   printf("by handles: %u, otherwise: %u\n", by_handles, (unsigned)otherwise);
+  CUcontext of = NULL;
+  CHECK(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, memory));
+  printf("of this context: %d\n", of == context);
 }
 
 /* All that a program may do with a handle. */
 static void second_uses(void) {
   const CUipcMemHandle handle = receive();
+  CUipcMemHandle given_on;
   CUdeviceptr memory = 0, again = 0, base = 0;
   size_t size = 0;
   CUcontext popped;
@@ -115,6 +119,8 @@ static void second_uses(void) {
   SHOW(open_memory(&again, handle));
   CHECK(cuMemGetAddressRange(&base, &size, memory + 4));
   printf("opened twice at one address: %d, which begins there: %d, %zu bytes\n", memory == again, memory == base, size);
+  show_sharing(memory + 4);
+  SHOW(cuIpcGetMemHandle(&given_on, memory));
   printf("word 3: %u\n", word(memory, 3));
   launch(memory);
   SHOW(cuMemFree(memory));
