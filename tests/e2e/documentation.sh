@@ -78,10 +78,10 @@ for page, least in ("recorded", 50), ("support", 40):
         there = any(file.exists() for file in files) if files is not None else re.search(rf"TEST(_F|_P)?\({suite}, {name}\)", units)
         if not there:
             missing.append(f"docs/reference/{page}.md: there is no test {suite}.{name}")
-for line in (root / "docs/reference/recorded.md").read_text().splitlines():
-    cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
-    if "" in cells[1:]:
-        missing.append(f"docs/reference/recorded.md: a cell is blank: {line}")
+    for line in (root / f"docs/reference/{page}.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if "" in cells[1:]:
+            missing.append(f"docs/reference/{page}.md: a cell is blank: {line}")
 # Each end-to-end case of CUDA's has its HIP form, or the reason why there is none.
 cases = {path.stem for path in (root / "tests/e2e").glob("*.sh")} - {"lib"}
 rows = re.findall(r"^\| (`.*?) \| (.+) \|$", (root / "docs/developer.md").read_text().split("\n## The end-to-end cases for HIP\n")[1], re.M)

@@ -30,6 +30,10 @@ for kernel in db/[0-9a-f]*.json; do
   expect 0 mneme replay -rdb "$kernel" --device cpu --all-instances --iterations 1
   lacks out '"verified": false'
 done
+for launch in "direct#0" "indirect#0"; do
+  expect 0 mneme replay db "$launch" --compile-only --arch gfx942
+  [ "$(json out 'd["result"]["obj_size"] > 0')" = True ] || fail "what is compiled of $launch"
+done
 
 # What a program says of its buffers.
 compile_hip "$CASE_FOLDER/programs/annotated_sum.cu" sum -DANNOTATED
@@ -49,3 +53,5 @@ expect 0 mneme record -rdb relocatable --device cpu -- ./by_hand
 contains out "rdc: PASS"
 expect 0 mneme replay relocatable fill --device cpu --iterations 1
 contains out '"verified": true'
+expect 0 mneme replay relocatable fill --compile-only --arch gfx942
+[ "$(json out 'd["result"]["obj_size"] > 0')" = True ] || fail "what is compiled of several files"
