@@ -894,6 +894,17 @@ TEST_P(PreparedOutside, OfTheHostsMemoryThePagesThatTheProgramRegisteredAreHeld)
   EXPECT_TRUE(memory.ok()) << memory.status().to_string();
 }
 
+TEST(EndangeredAddresses, OfTexturesThatAreReadThroughPointersThePagesOfTheDescriptorsAre) {
+  MemoryPlan plan;
+  plan.textures.objects.resize(4);
+  plan.textures.objects[0].handle = 79;
+  plan.textures.objects[1].handle = 0x7f3400001fd0;
+  plan.textures.objects[2].handle = 0x7f3400003f00;
+  plan.textures.objects[3].handle = 0x7f3500000040;
+  EXPECT_THAT(endangered_addresses(plan), testing::ElementsAre(MemoryRange{DevicePtr(0x7f3400001000), Bytes(3 * 4096)},
+                                                               MemoryRange{DevicePtr(0x7f3500000000), Bytes(4096)}));
+}
+
 TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
   MemoryPlan plan;
   PlannedRegion region;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mneme/base/texture_descriptors.h"
 #include "mneme/device/reservation_granularity.h"
 
 namespace mneme {
@@ -32,17 +33,19 @@ Status no_room(const Status& reason, const Region& region) {
 
 std::vector<MemoryRange> endangered_addresses(const MemoryPlan& plan) {
   std::vector<MemoryRange> ranges;
-  for (const PlannedRegion& region : plan.regions) {
-    const MemoryRange range = region.prologue.range();
-    if (!lies_outside(region) && !is_registered(region.prologue)) continue;
-    const uint64_t unit = (is_registered(region.prologue) ? kHostPage : kLargestReservationGranularity).count;
-    const DevicePtr begin(round_down(range.address.address, unit)), end(round_up(range.end().address, unit));
-    if (begin >= end) continue;  // wraps around
+  const auto add = [&](const MemoryRange& range, Bytes unit) {
+    const DevicePtr begin(round_down(range.address.address, unit.count)), end(round_up(range.end().address, unit.count));
+    if (begin >= end) return;  // wraps around
     if (!ranges.empty() && begin >= ranges.back().address && begin <= ranges.back().end())
       ranges.back().size = std::max(ranges.back().end(), end) - ranges.back().address;
     else
       ranges.push_back({begin, end - begin});
-  }
+  };
+  for (const PlannedRegion& region : plan.regions)
+    if (lies_outside(region) || is_registered(region.prologue))
+      add(region.prologue.range(), is_registered(region.prologue) ? kHostPage : kLargestReservationGranularity);
+  for (const TextureObject& object : plan.textures.objects)
+    if (const auto descriptors = descriptors_of(object)) add(*descriptors, kHostPage);
   return ranges;
 }
 

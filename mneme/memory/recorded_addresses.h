@@ -15,8 +15,9 @@
 namespace mneme {
 
 // What a plan's memory takes of addresses where other things may be placed, in the blocks in which a device of any kind reserves
-// it: memory outside of the recorder's range, and host memory that the program registered. HeldAddresses keeps them free until
-// RecordedAddresses::reserve() takes them. The plan needs no spans.
+// it: memory outside of the recorder's range, host memory that the program registered, and descriptors of textures. HeldAddresses
+// keeps them free until RecordedAddresses::reserve(), and of descriptors Device::create_textures(), takes them. The plan needs no
+// spans.
 std::vector<MemoryRange> endangered_addresses(const MemoryPlan& plan);
 // Holds them for launches of one kernel. It is called before a device is opened. What cannot be read holds nothing:
 // Session::prepare() tells why it cannot.

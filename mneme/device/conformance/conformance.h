@@ -29,6 +29,8 @@ struct Target {
   uint64_t wild_address;
   // Why a kernel that writes to imported memory (Device::import_shared()) does not fault; empty where it does.
   const char* no_write_protection = "";
+  // Whether an array is the memory of its copy, so that nothing is copied between them.
+  bool arrays_are_memory = false;
 };
 
 // The target of this executable, which <kind>_target.cc defines.

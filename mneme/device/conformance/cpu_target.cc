@@ -10,7 +10,7 @@ CodeImage image() { return {DeviceKind::cpu, ByteVector(embedded_image().begin()
 }  // namespace
 
 const Target& target() {
-  static const Target cpu = {DeviceKind::cpu, [] { return Device::open(DeviceKind::cpu); }, image, 0x7000};
+  static const Target cpu = {DeviceKind::cpu, [] { return Device::open(DeviceKind::cpu); }, image, 0x7000, "", true};
   return cpu;
 }
 

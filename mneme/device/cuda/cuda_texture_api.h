@@ -10,6 +10,7 @@ class CudaTextureApi final : public gpu::TextureApi {
  public:
   explicit CudaTextureApi(const Driver& driver) : driver_(driver) {}
   const gpu::TextureWords& words() const override;
+  bool handles_are_pointers() const override { return false; }
 
   gpu::ResultCode create_array(gpu::ArrayHandle* array, const ArrayShape& shape) const override;
   void destroy(gpu::ArrayHandle array) const override;

@@ -1,8 +1,12 @@
 #include "mneme/device/gpu/gpu_textures.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <set>
 
+#include "mneme/base/texture_descriptors.h"
+#include "mneme/device/gpu/gpu_host_mapping.h"
 #include "mneme/device/gpu/gpu_stream.h"
 
 namespace mneme::gpu {
@@ -14,6 +18,7 @@ Result<std::unique_ptr<DeviceTextures>> GpuTextures::create(const Context& conte
   MNEME_TRY(scope.status());
   MNEME_TRY(made->make_arrays(textures));
   MNEME_TRY(made->make_objects(textures));
+  if (made->api_->handles_are_pointers()) MNEME_TRY(made->place_descriptors(textures));
   return std::unique_ptr<DeviceTextures>(std::move(made));
 }
 
@@ -70,12 +75,13 @@ Status GpuTextures::make_objects(const TextureSet& textures) {
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return textures.objects[a].handle < textures.objects[b].handle; });
   handles_.resize(order.size());
+  const size_t most_tries = api_->handles_are_pointers() ? 1 : kMostTries;
   Handles passed;
   Status status;
   for (size_t i : order) {
     const TextureObject& object = textures.objects[i];
     Handles tries;
-    while (tries.size() < kMostTries && (tries.empty() || tries.back().second != object.handle)) {
+    while (tries.size() < most_tries && (tries.empty() || tries.back().second != object.handle)) {
       auto made = make_object(object);
       if (!made.ok()) status = made.status();
       if (!made.ok()) break;
@@ -107,6 +113,48 @@ Result<uint64_t> GpuTextures::make_object(const TextureObject& object) const {
                                 is_surface ? api_->words().create_surface : api_->words().create_texture,
                                 ", of the recorded {:#x}", object.handle));
   return handle;
+}
+
+// Kernels read nothing else through a handle, and no descriptor says where it lies itself.
+Status GpuTextures::place_descriptors(const TextureSet& textures) {
+  MNEME_TRY(map_recorded_pages(textures));
+  const Api& api = context_.api();
+  for (size_t i = 0; i < textures.objects.size(); ++i) {
+    const TextureObject& object = textures.objects[i];
+    const auto place = descriptors_of(object);
+    if (!place || handles_[i] == object.handle) continue;
+    ByteVector descriptors(place->size.count);
+    MNEME_TRY(context_.check_call(api.copy_to_host(descriptors.data(), handles_[i], descriptors.size(), nullptr),
+                                  context_.words().copy_to_host, "({}, the descriptors of a {})", place->size,
+                                  to_string(object.kind)));
+    MNEME_TRY(context_.check_call(api.synchronize(nullptr), context_.words().synchronize));
+    std::memcpy(reinterpret_cast<void*>(place->address.address), descriptors.data(), descriptors.size());
+    handles_[i] = object.handle;
+  }
+  return {};
+}
+
+Status GpuTextures::map_recorded_pages(const TextureSet& textures) {
+  std::set<uint64_t> pages;
+  for (size_t i = 0; i < textures.objects.size(); ++i) {
+    const auto place = descriptors_of(textures.objects[i]);
+    if (!place || handles_[i] == textures.objects[i].handle) continue;
+    pages.insert(place->address.address / kHostPage.count);
+    pages.insert((place->end().address - 1) / kHostPage.count);
+  }
+  for (const uint64_t page : pages) {
+    const MemoryRange range{DevicePtr(page * kHostPage.count), kHostPage};
+    loans_.emplace_back(range);
+    auto mapping = GpuHostMapping::map(context_, range.address, range.size);
+    if (!mapping.ok()) {
+      const Status status = mapping.status().with_context("mapping the page of a recorded texture's descriptors");
+      if (status.code() != Code::unavailable) return status;
+      return error(Code::unavailable, "{}: try again, since the system places what a process has elsewhere each time",
+                   status.message());
+    }
+    recorded_.push_back(std::move(*mapping));
+  }
+  return {};
 }
 
 void GpuTextures::destroy(const Handles& objects) const {

@@ -36,6 +36,9 @@ class TextureApi {
  public:
   virtual ~TextureApi() = default;
   virtual const TextureWords& words() const = 0;
+  // Whether the handle of an object points to descriptors that kernels read (descriptors_of()). Else it is a number,
+  // and numbers are given in order.
+  virtual bool handles_are_pointers() const = 0;
 
   virtual ResultCode create_array(ArrayHandle* array, const ArrayShape& shape) const = 0;
   virtual void destroy(ArrayHandle array) const = 0;

@@ -19,10 +19,13 @@ Result<std::unique_ptr<Driver>> load(const SharedLibrary& library) {
   driver->library = library.name();
   if (library.find(kPropertiesSince6.function) != nullptr) driver->properties_layout = kPropertiesSince6;
 #define MNEME_HIP_ROW(name, ...) {#name, reinterpret_cast<void**>(&driver->name)},
-  const Status found =
-      library.find_all({MNEME_HIP_FUNCTIONS(MNEME_HIP_ROW){"hipGetErrorName", reinterpret_cast<void**>(&driver->hipGetErrorName)},
-                        {"hipGetErrorString", reinterpret_cast<void**>(&driver->hipGetErrorString)},
-                        {driver->properties_layout.function, reinterpret_cast<void**>(&driver->properties)}});
+  const Status found = library.find_all(
+      {MNEME_HIP_FUNCTIONS(MNEME_HIP_ROW){"hipGetErrorName", reinterpret_cast<void**>(&driver->hipGetErrorName)},
+       {"hipGetErrorString", reinterpret_cast<void**>(&driver->hipGetErrorString)},
+       {"_Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc",
+        reinterpret_cast<void**>(&driver->hipCreateSurfaceObject)},
+       {"_Z23hipDestroySurfaceObjectP13__hip_surface", reinterpret_cast<void**>(&driver->hipDestroySurfaceObject)},
+       {driver->properties_layout.function, reinterpret_cast<void**>(&driver->properties)}});
 #undef MNEME_HIP_ROW
   if (!found.ok()) return error(Code::unavailable, "opening the HIP runtime: {}; install ROCm 5.2 or newer", found.message());
   driver->launch_cooperative =

@@ -136,6 +136,7 @@ Error launch(FunctionHandle function, const unsigned (&grid)[3], const unsigned 
     }
   }
   if (made.kernel == "add_offsets") add_offsets(made.parameters, uint64_t{grid[0]} * block[0]);
+  if (made.kernel == "add_texels") fake_add_texels(made.parameters);
   if (made.kernel == "trap") state.fault = kIllegalAddress;
   state.last_launch = std::move(made);
   return 0;
@@ -144,6 +145,14 @@ Error launch(FunctionHandle function, const unsigned (&grid)[3], const unsigned 
 }  // namespace
 
 FakeHipState& mneme::hip::fake_hip_state() { return state; }
+Error mneme::hip::fake_hip_enter(const char* function) {
+  std::lock_guard lock(mutex);
+  return enter(function);
+}
+void mneme::hip::fake_hip_finish_copies() {
+  std::lock_guard lock(mutex);
+  do_late();
+}
 
 extern "C" {
 
@@ -207,7 +216,8 @@ Error hipDeviceGetAttribute(int* value, Attribute attribute, int) {
     case Attribute::shared_memory_per_block: *value = 65536; break;
     case Attribute::l2_cache: *value = 8 << 20; break;
     case Attribute::max_threads_per_multiprocessor: *value = 2048; break;
-    case Attribute::virtual_memory_management: *value = 1; break;
+    case Attribute::virtual_memory_management:
+    case Attribute::image_support: *value = 1; break;
     default: *value = 1024; break;
   }
   if (auto found = state.attributes.find(attribute); found != state.attributes.end()) *value = found->second;

@@ -2,16 +2,19 @@
 // memory is host memory.
 //
 // It refuses what the real runtime refuses (a wrong granularity, unmapping a part of a mapping, packed parameters for a
-// cooperative launch), and runs Mneme's own memory kernels, and one named "add_offsets". Of any other kernel it only notes the
-// launch; one named "trap" makes every later call fail. MNEME_FAKE_HIP_PROPERTIES=5.2 in the environment is for a program that
-// was compiled with the headers of ROCm 5.2.
+// cooperative launch), and runs Mneme's own memory kernels, one named "add_offsets", and one named "add_texels". Of any other
+// kernel it only notes the launch; one named "trap" makes every later call fail. MNEME_FAKE_HIP_PROPERTIES=5.2 in the environment
+// is for a program that was compiled with the headers of ROCm 5.2.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "mneme/device/hip/hip_texture_types.h"
 #include "mneme/device/hip/hip_types.h"
 
 namespace mneme::hip {
@@ -23,6 +26,32 @@ struct FakeLaunch {
   bool cooperative = false;
   std::vector<std::byte> parameters;  // packed
 };
+
+// What an array was asked for with.
+struct FakeArrayRequest {
+  ChannelDescription channels;
+  Extent extent;
+  unsigned levels = 0, flags = 0;
+};
+
+// What the handle of a texture or a surface points to: descriptors, which kernels read, and what is the runtime's own.
+struct FakeImage {
+  float* texels = nullptr;
+  uint64_t count = 0;
+  uint64_t rest[4] = {};
+};
+struct FakeSampler {
+  uint64_t filter = 0, rest[3] = {};
+};
+struct FakeObject {
+  FakeImage image;
+  FakeSampler sampler;
+  bool surface = false;
+  ResourceDescription resource{};
+  TextureDescription description;
+  std::optional<ViewDescription> view;
+};
+static_assert(sizeof(FakeImage) == 48 && sizeof(FakeSampler) == 32);
 
 // What the library's rocprofiler-sdk is told (fake_rocprofiler.cc).
 struct FakeRocprofilerState {
@@ -60,6 +89,11 @@ struct FakeHipState {
   uint64_t host_offset = 0;                                              // between a registered page's two addresses
   bool late_copies = false;  // between host and device: done no sooner than they are waited for
 
+  std::vector<FakeArrayRequest> array_requests;
+  int arrays = 0;                       // mipmapped or not
+  std::set<const FakeObject*> objects;  // textures and surfaces
+  FakeObject* next_object = nullptr;    // where the next one is made; null: anywhere
+
   FakeRocprofilerState rocprofiler;
   FakeLaunch last_launch;
   std::vector<std::vector<std::byte>> images;  // that were loaded: their first bytes
@@ -72,6 +106,12 @@ using FakeHipStateFunction = FakeHipState* (*)();
 
 // Within the library.
 FakeHipState& fake_hip_state();
+// What every function begins with: the call is noted, and fails where that is asked for.
+Error fake_hip_enter(const char* function);
+// Does the copies that are late (late_copies).
+void fake_hip_finish_copies();
+// The kernel "add_texels", of which the parameter is a surface: adds one to each texel, which are floats.
+void fake_add_texels(const std::vector<std::byte>& parameters);
 void fake_rocprofiler_runtime_starts();
 void fake_dispatch(uint64_t nanoseconds);
 

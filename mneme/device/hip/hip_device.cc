@@ -6,9 +6,11 @@
 
 #include "mneme/device/gpu/device_attributes.h"
 #include "mneme/device/gpu/gpu_device.h"
+#include "mneme/device/gpu/gpu_textures.h"
 #include "mneme/device/hip/code_objects.h"
 #include "mneme/device/hip/hip_api.h"
 #include "mneme/device/hip/hip_module.h"
+#include "mneme/device/hip/hip_texture_api.h"
 #include "mneme/device/hip/launch_clock.h"
 
 namespace mneme::hip {
@@ -18,6 +20,19 @@ class HipDevice final : public gpu::GpuDevice {
  public:
   HipDevice(std::unique_ptr<gpu::Context> context, const DeviceProperties& properties)
       : GpuDevice(std::move(context), properties, kernel_loader(properties.architecture), std::make_unique<HipLaunchClock>()) {}
+
+  Result<std::unique_ptr<DeviceTextures>> create_textures(const TextureSet& textures) override {
+    const Driver& driver = driver_of(context());
+    int has_images = 0;
+    const Error known = driver.hipDeviceGetAttribute(&has_images, Attribute::image_support, context().device());
+    if (known == gpu::kSuccess && has_images == 0)
+      return error(
+          Code::unsupported,
+          "{} ({}) has no instructions for images, as its runtime says: launches with textures and surfaces are for GPUs "
+          "that have them (gfx1030, gfx1100 and the like), and for the CPU device (--device cpu)",
+          properties_.name, properties_.architecture);
+    return gpu::GpuTextures::create(context(), std::make_unique<HipTextureApi>(driver), textures);
+  }
 
  private:
   Result<std::unique_ptr<gpu::GpuModule>> load_module(const CodeImage& image) override {

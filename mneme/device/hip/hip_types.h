@@ -41,6 +41,7 @@ enum class Attribute : int {
   shared_memory_per_block = 74,
   warp_size = 87,
   virtual_memory_management = 89,  // since ROCm 5.3
+  image_support = 10014,
 };
 
 inline constexpr unsigned kStreamNonBlocking = 1, kEventDefault = 0, kEventDisableTiming = 2;

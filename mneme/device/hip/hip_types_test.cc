@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <hip/hip_runtime_api.h>
 
+#include "mneme/base/texture_descriptors.h"
+#include "mneme/device/hip/hip_texture_types.h"
+
 namespace mneme::hip {
 namespace {
 
@@ -58,6 +61,7 @@ TEST(HipTypes, AttributesHaveTheirNumbers) {
   EXPECT_NUMBER(Attribute::multiprocessors, hipDeviceAttributeMultiprocessorCount);
   EXPECT_NUMBER(Attribute::shared_memory_per_block, hipDeviceAttributeMaxSharedMemoryPerBlock);
   EXPECT_NUMBER(Attribute::warp_size, hipDeviceAttributeWarpSize);
+  EXPECT_NUMBER(Attribute::image_support, hipDeviceAttributeImageSupport);
 }
 
 TEST(HipTypes, FlagsHaveTheirValues) {
@@ -94,6 +98,82 @@ TEST(HipTypes, StructuresHaveTheirLayouts) {
   EXPECT_GE(layout.size, layout.architecture + kNameSize);
   EXPECT_LE(sizeof(hipDeviceProp_t), layout.size + 4096);
   EXPECT_EQ(sizeof(hipDeviceProp_t::gcnArchName), kNameSize);
+}
+
+TEST(HipTypes, TexturesHaveTheirNumbers) {
+  EXPECT_NUMBER(ChannelKind::signed_integer, hipChannelFormatKindSigned);
+  EXPECT_NUMBER(ChannelKind::unsigned_integer, hipChannelFormatKindUnsigned);
+  EXPECT_NUMBER(ChannelKind::real, hipChannelFormatKindFloat);
+  EXPECT_NUMBER(kDeviceToDevice, hipMemcpyDeviceToDevice);
+  EXPECT_NUMBER(ResourceType::array, hipResourceTypeArray);
+  EXPECT_NUMBER(ResourceType::mipmapped, hipResourceTypeMipmappedArray);
+  EXPECT_NUMBER(ResourceType::linear, hipResourceTypeLinear);
+  EXPECT_NUMBER(ResourceType::pitched, hipResourceTypePitch2D);
+  EXPECT_NUMBER(kReadAsElements, hipReadModeElementType);
+  EXPECT_NUMBER(kReadAsNormalized, hipReadModeNormalizedFloat);
+  EXPECT_NUMBER(ArrayShape::kLayered, hipArrayLayered);
+  EXPECT_NUMBER(ArrayShape::kSurface, hipArraySurfaceLoadStore);
+  EXPECT_NUMBER(ArrayShape::kCubemap, hipArrayCubemap);
+  EXPECT_NUMBER(ArrayShape::kGather, hipArrayTextureGather);
+  // Recordings have CUDA's: CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_LINEAR, CU_RES_VIEW_FORMAT_FLOAT_1X32.
+  EXPECT_NUMBER(3, hipAddressModeBorder);
+  EXPECT_NUMBER(1, hipFilterModeLinear);
+  EXPECT_NUMBER(0x16, hipResViewFormatFloat1);
+}
+
+#define EXPECT_MEMBER(Own, own, Theirs, theirs)                                    \
+  EXPECT_EQ(offsetof(Own, own), offsetof(Theirs, theirs)) << #Theirs "::" #theirs; \
+  EXPECT_EQ(sizeof(Own::own), sizeof(Theirs::theirs)) << #Theirs "::" #theirs
+
+TEST(HipTypes, TexturesHaveTheirLayouts) {
+  static_assert(sizeof(ChannelDescription) == sizeof(hipChannelFormatDesc) && sizeof(Extent) == sizeof(hipExtent));
+  EXPECT_MEMBER(ChannelDescription, w, hipChannelFormatDesc, w);
+  EXPECT_MEMBER(ChannelDescription, kind, hipChannelFormatDesc, f);
+  EXPECT_MEMBER(Extent, depth, hipExtent, depth);
+
+  static_assert(sizeof(Copy3d) == sizeof(hipMemcpy3DParms));
+  EXPECT_MEMBER(Copy3d, from_position, hipMemcpy3DParms, srcPos);
+  EXPECT_MEMBER(Copy3d, from, hipMemcpy3DParms, srcPtr);
+  EXPECT_MEMBER(Copy3d, to_array, hipMemcpy3DParms, dstArray);
+  EXPECT_MEMBER(Copy3d, to, hipMemcpy3DParms, dstPtr);
+  EXPECT_MEMBER(Copy3d, extent, hipMemcpy3DParms, extent);
+  EXPECT_MEMBER(Copy3d, kind, hipMemcpy3DParms, kind);
+  EXPECT_MEMBER(PitchedPointer, pitch, hipPitchedPtr, pitch);
+  EXPECT_MEMBER(PitchedPointer, width, hipPitchedPtr, xsize);
+  EXPECT_MEMBER(PitchedPointer, height, hipPitchedPtr, ysize);
+
+  static_assert(sizeof(ResourceDescription) == sizeof(hipResourceDesc));
+  EXPECT_EQ(offsetof(ResourceDescription, array), offsetof(hipResourceDesc, res.array.array));
+  EXPECT_EQ(offsetof(ResourceDescription, mipmapped), offsetof(hipResourceDesc, res.mipmap.mipmap));
+  EXPECT_EQ(offsetof(ResourceDescription, linear.channels), offsetof(hipResourceDesc, res.linear.desc));
+  EXPECT_EQ(offsetof(ResourceDescription, linear.size), offsetof(hipResourceDesc, res.linear.sizeInBytes));
+  EXPECT_EQ(offsetof(ResourceDescription, pitched.width), offsetof(hipResourceDesc, res.pitch2D.width));
+  EXPECT_EQ(offsetof(ResourceDescription, pitched.pitch), offsetof(hipResourceDesc, res.pitch2D.pitchInBytes));
+
+  static_assert(sizeof(TextureDescription) == sizeof(hipTextureDesc));
+  EXPECT_MEMBER(TextureDescription, filter, hipTextureDesc, filterMode);
+  EXPECT_MEMBER(TextureDescription, read, hipTextureDesc, readMode);
+  EXPECT_MEMBER(TextureDescription, srgb, hipTextureDesc, sRGB);
+  EXPECT_MEMBER(TextureDescription, border, hipTextureDesc, borderColor);
+  EXPECT_MEMBER(TextureDescription, normalized_coordinates, hipTextureDesc, normalizedCoords);
+  EXPECT_MEMBER(TextureDescription, anisotropy, hipTextureDesc, maxAnisotropy);
+  EXPECT_MEMBER(TextureDescription, level_filter, hipTextureDesc, mipmapFilterMode);
+  EXPECT_MEMBER(TextureDescription, level_bias, hipTextureDesc, mipmapLevelBias);
+  EXPECT_MEMBER(TextureDescription, least_level, hipTextureDesc, minMipmapLevelClamp);
+  EXPECT_MEMBER(TextureDescription, greatest_level, hipTextureDesc, maxMipmapLevelClamp);
+
+  static_assert(sizeof(ViewDescription) == sizeof(hipResourceViewDesc));
+  EXPECT_MEMBER(ViewDescription, width, hipResourceViewDesc, width);
+  EXPECT_MEMBER(ViewDescription, depth, hipResourceViewDesc, depth);
+  EXPECT_MEMBER(ViewDescription, first_level, hipResourceViewDesc, firstMipmapLevel);
+  EXPECT_MEMBER(ViewDescription, last_layer, hipResourceViewDesc, lastLayer);
+
+  // What a handle points to, as far as kernels read it.
+  TextureObject object;
+  object.handle = uint64_t{1} << 40;
+  EXPECT_EQ(descriptors_of(object)->size.count, 4 * HIP_TEXTURE_OBJECT_SIZE_DWORD);
+  object.kind = TextureObject::Kind::surface;
+  EXPECT_EQ(descriptors_of(object)->size.count, 4 * HIP_IMAGE_OBJECT_SIZE_DWORD);
 }
 
 }  // namespace
