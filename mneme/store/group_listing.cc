@@ -86,7 +86,7 @@ Status GroupListing::prepare(Kernel& kernel) {
   // whole.
   if (!document.lists_instances && database_.files.exists(database_.path_of(list_file_name(kernel.static_hash())))) {
     kernel.there = database_.list_of(document.kernel);
-    if (Status read = kernel.there->refresh(); is_new && !read.ok())
+    if (Status read = kernel.there->refresh(); is_new && read.code() == Code::corrupt)
       kernel.there.reset();
     else
       MNEME_TRY(std::move(read));

@@ -26,6 +26,8 @@ void PageStore::load(const std::string& name) {
     insert(*pack_of_file(name), std::move(*pages));
   else
     damaged_[name] = pages.status();
+  // What a disk does not read now it may read later.
+  if (pages.ok() || pages.status().code() == Code::corrupt || pages.status().code() == Code::incompatible) known_.insert(name);
 }
 
 const PageStore::Pack* PageStore::insert(const Digest& name, std::vector<PackedPage> pages) {
@@ -43,9 +45,10 @@ void PageStore::refresh() {
   const auto begin = std::chrono::steady_clock::now();
   auto names = files_.list(directory_);
   std::unique_lock lock(mutex_);
+  unlisted_ = names.status().code() == Code::not_found ? Status() : names.status();
   if (names.ok())  // no directory, no packs: a page that is wanted will be missed by name
     for (const std::string& name : *names)
-      if (pack_of_file(name) && known_.insert(name).second) load(name);
+      if (pack_of_file(name) && !known_.contains(name)) load(name);
   looked_ = std::chrono::steady_clock::now();
   look_ = looked_ - begin;
 }
@@ -85,20 +88,33 @@ Bytes PageStore::add(const Digest& name, std::vector<PackedPage> pages) {
   return added;
 }
 
+// Most pages that are asked for are new: of them no message is made.
 bool PageStore::holds_whole(const Digest& digest, Bytes size) {
   {
     std::shared_lock lock(mutex_);
+    if (!places_.contains(digest)) return false;
+  }
+  return check_whole(digest, size).ok();
+}
+
+Status PageStore::check_whole(const Digest& digest, Bytes size) {
+  {
+    std::shared_lock lock(mutex_);
     auto found = places_.find(digest);
-    if (found == places_.end()) return false;
+    if (found == places_.end()) return missing(digest);
     const Place& place = found->second;
-    if (place.whole) return place.pack->pages[place.index].size == size.count;
+    const uint32_t stored = place.pack->pages[place.index].size;
+    if (place.whole && stored == size.count) return {};
+    if (place.whole)
+      return error(Code::corrupt, "{}: page {} has {} bytes, {} expected", place.pack->path.string(), digest.hex(), stored,
+                   size.count);
   }
   ByteVector content(size.count);
   const PageRequest request{digest, content};
-  if (!read_some({&request, 1}).ok()) return false;
+  MNEME_TRY(read_some({&request, 1}));
   std::unique_lock lock(mutex_);
   places_.at(digest).whole = true;
-  return true;
+  return {};
 }
 
 Result<PageStore::Place> PageStore::locate(const Digest& digest) {
@@ -114,6 +130,7 @@ Result<PageStore::Place> PageStore::locate(const Digest& digest) {
 }
 
 Status PageStore::missing(const Digest& page) const {
+  if (!unlisted_.ok()) return unlisted_;
   if (!damaged_.empty()) return damaged_.begin()->second;
   std::vector<std::string> gone;
   for (const std::string& name : expected_)

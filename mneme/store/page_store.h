@@ -24,7 +24,8 @@ class PageStore {
   PageStore(Path directory, FileSystem& files) : directory_(std::move(directory)), files_(files) {}
 
   const Path& directory() const { return directory_; }
-  // Reads the index of every pack that is not known yet. A damaged one is remembered and does not hide the others.
+  // Reads the index of every pack that is not known yet. A damaged one is remembered and does not hide the others; one that could
+  // not be read is read again by the next refresh().
   void refresh();
   // As refresh(), but does nothing if that would take more than a fiftieth of the time since the last refresh(). (Refreshing
   // takes the longer the more packs there are.)
@@ -33,6 +34,8 @@ class PageStore {
   void forget();
   // Whether a page of this content and size is stored and can be read. It is read to find out, and not again once it was whole.
   bool holds_whole(const Digest& digest, Bytes size);
+  // Likewise. corrupt: it is in no pack, or damaged. All else is a failure of reading, which says nothing of the page.
+  Status check_whole(const Digest& digest, Bytes size);
   // Whether holds_whole() is known to be true, without reading.
   bool has_read(const Digest& digest, Bytes size) const;
   // The names of the packs that hold these pages. unavailable: no pack holds one of them.
@@ -73,10 +76,11 @@ class PageStore {
   const Path directory_;
   FileSystem& files_;
   mutable std::shared_mutex mutex_;
-  std::set<std::string> known_;  // names of files that were looked at
+  std::set<std::string> known_;  // names of files that were read, or that are damaged
   std::set<std::string> expected_;
   std::vector<std::unique_ptr<Pack>> packs_;  // also those that were forgotten, which somebody may be reading
   std::map<std::string, Status> damaged_;     // by name of the pack
+  Status unlisted_;                           // why refresh() did not see the packs that there are
   std::unordered_map<Digest, Place> places_;
   std::unordered_multimap<Digest, Place> others_;  // further places where the same content is stored
   std::chrono::steady_clock::time_point looked_;   // when refresh() ended

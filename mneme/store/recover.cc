@@ -26,27 +26,31 @@ class Recovery {
   // Whether pages, states or code of some were not found.
   bool has_lost() const { return !lost_.empty(); }
 
+  // Lists those that can be listed. A failure: the others are to be tried again, for the first reason that there was.
   Status run() {
     for (UnlistedLaunch& launch : launches_) {
       remember_code(launch);
-      MNEME_TRY(take(name_pack(launch), launch));
+      take(name_pack(launch), launch);
     }
     MNEME_TRY(database_.files.sync_directory(database_.store.directory()));
     database_.store.refresh();
     for (const UnlistedLaunch& launch : launches_)
-      if (!lost_.contains(&launch)) MNEME_TRY(take(name_states(launch), launch));
+      if (is_taken(launch)) take(name_states(launch), launch);
     MNEME_TRY(database_.files.sync_directory(database_.directory));
-    return list();
+    MNEME_TRY(list());
+    return left_for_later_;
   }
 
  private:
-  Status take(const Status& status, const UnlistedLaunch& launch) {
-    if (status.ok()) return {};
-    if (!is_lost(status)) return status;
+  void take(const Status& status, const UnlistedLaunch& launch) {
+    if (status.ok()) return;
     log::debug("a launch that a killed recording has left is not listed: {}", status.message());
-    lost_.insert(&launch);
-    return {};
+    if (is_lost(status))
+      lost_.insert(&launch);
+    else if (later_.insert(&launch); left_for_later_.ok())
+      left_for_later_ = status;
   }
+  bool is_taken(const UnlistedLaunch& launch) const { return !lost_.contains(&launch) && !later_.contains(&launch); }
 
   // Later launches of the file count on it.
   void remember_code(UnlistedLaunch& launch) {
@@ -80,6 +84,7 @@ class Recovery {
     const InstanceRecord& instance = launch.instance;
     const auto found = database_.find_instance(instance.static_hash, instance.dynamic_hash);
     if (found.ok() && found->has_value()) return error(Code::not_found, "it is listed already");
+    if (!found.ok() && !is_lost(found.status())) return found.status();
     for (const Moment moment : {Moment::prologue, Moment::epilogue}) {
       const Path from = database_.path_of(launch.states[moment == Moment::prologue ? 0 : 1]);
       const Path to = database_.path_of(state_file_name(moment, instance.static_hash, instance.dynamic_hash));
@@ -102,39 +107,41 @@ class Recovery {
         document.dynamic_hash != instance.dynamic_hash)
       return error(Code::corrupt, "{}: it is another state", path.string());
     for (const PageOfState& page : pages_of({instance, std::move(document.state), {}}))
-      if (!database_.store.holds_whole(page.digest, page.size))
-        return error(Code::corrupt, "{}: page {} is not there, or damaged", path.string(), page.digest.hex());
+      if (Status whole = database_.store.check_whole(page.digest, page.size); !whole.ok())
+        return whole.with_context(path.string());
     return {};
   }
 
-  // Nothing: its code is nowhere.
-  std::optional<Recording> recording_of(UnlistedLaunch& launch) {
+  // Lost: its code is nowhere.
+  Result<Recording> recording_of(UnlistedLaunch& launch) {
     Recording recording{std::move(launch.kernel.kernel), {}, std::move(launch.instance), {}, {}, {}};
     const KernelRecord& kernel = recording.kernel;
-    const bool is_known = database_.files.exists(database_.path_of(kernel_file_name(kernel.static_hash)));
     const auto ir = ir_.find(kernel.static_hash);
     if (ir != ir_.end()) recording.ir = ir->second;
     for (const CodeImageRecord& record : kernel.images) {
       const auto image = images_.find(image_file_name(record));
-      auto bytes = image != images_.end() ? decode_image(record, image->second, image->first) : database_.load_image(record);
-      if (!bytes.ok() || Bytes(bytes->size()) != record.size || digest_of(*bytes) != record.digest) return std::nullopt;
-      recording.images.push_back(std::move(*bytes));
+      MNEME_ASSIGN(ByteVector bytes,
+                   image != images_.end() ? decode_image(record, image->second, image->first) : database_.load_image(record));
+      if (Bytes(bytes.size()) != record.size || digest_of(bytes) != record.digest)
+        return error(Code::corrupt, "{}: it is another image", image_file_name(record));
+      recording.images.push_back(std::move(bytes));
     }
     if (kernel.level != CodeLevel::ir || ir != ir_.end()) return recording;
-    if (!is_known) return std::nullopt;
-    const auto head = database_.load_head(kernel.static_hash);
-    if (!head.ok() || !database_.has_ir(*head)) return std::nullopt;
-    auto bytes = database_.files.read(database_.path_of(ir_file_name(kernel.static_hash)));
-    if (!bytes.ok()) return std::nullopt;
-    recording.ir = std::move(*bytes);
+    MNEME_ASSIGN(const KernelDocument head, database_.load_head(kernel.static_hash));
+    MNEME_ASSIGN(recording.ir, database_.files.read(database_.path_of(ir_file_name(kernel.static_hash))));
+    if (digest_of(recording.ir) != head.ir_digest)
+      return error(Code::corrupt, "{} is damaged", database_.path_of(ir_file_name(kernel.static_hash)).string());
     return recording;
   }
 
   Status list() {
     std::vector<Recording> recordings;
-    for (UnlistedLaunch& launch : launches_)
-      if (!lost_.contains(&launch))
-        if (auto recording = recording_of(launch)) recordings.push_back(std::move(*recording));
+    for (UnlistedLaunch& launch : launches_) {
+      if (!is_taken(launch)) continue;
+      Result<Recording> recording = recording_of(launch);
+      take(recording.status(), launch);
+      if (recording.ok()) recordings.push_back(std::move(*recording));
+    }
     if (recordings.empty()) return {};
     GroupListing listing(database_);
     for (const Recording& recording : recordings) listing.add(recording);
@@ -151,7 +158,8 @@ class Recovery {
 
   Database::Impl& database_;
   std::vector<UnlistedLaunch> launches_;
-  std::set<const UnlistedLaunch*> lost_;
+  std::set<const UnlistedLaunch*> lost_, later_;
+  Status left_for_later_;
   std::map<Digest, ByteVector> ir_;           // by kernel
   std::map<std::string, ByteVector> images_;  // their files, by the names of these
 };

@@ -238,6 +238,30 @@ TEST(Unlisted, WhatCouldNotBeNotedHidesNoLaterLaunch) {
   EXPECT_EQ(count_whole(directory.path(), "after the kill"), 2u);
 }
 
+// Every operation of the listing fails in turn, also one that reads, alone or with all after it: who comes next lists them all.
+TEST(Unlisted, AFailureWhileTheyAreBeingListedLosesNone) {
+  TemporaryDirectory left_by_kill;
+  leave_five(left_by_kill.path());
+  for (const bool all_after : {true, false}) {
+    bool all = false;
+    for (int operations = 0; !all; ++operations) {
+      ASSERT_LT(operations, 300);
+      TemporaryDirectory directory;
+      std::filesystem::copy(left_by_kill.path(), directory.path(), std::filesystem::copy_options::recursive);
+      int left = operations;
+      const auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+        const int before = left--;
+        if (before > 0 || (!all_after && before < 0)) return Status();
+        return error(Code::io, "{} {}: Input/output error", operation, path.string());
+      });
+      (void)Database::open(directory.path(), *disk).ok();
+      all = left >= 0;
+      const std::string when = fmt::format("after {} operations{}", operations, all_after ? "" : ", of which one failed");
+      EXPECT_EQ(count_whole(directory.path(), when), 5u) << when;
+    }
+  }
+}
+
 TEST(Unlisted, IsListedInItsOrder) {
   TemporaryDirectory directory;
   leave_five(directory.path());
