@@ -219,6 +219,57 @@ TEST_F(PageUploadTest, ADeviceThatFailsMeanwhileEndsTheReading) {
   }
 }
 
+// Each call in turn, alone or with all after it. What could not be uploaded is, by the same object, when the device is back.
+TEST_F(PageUploadTest, ADeviceThatFailsAtAnyCallEndsTheReading) {
+  open();
+  pages_.resize(6 * kAPiece);
+  for (uint64_t i = 0; i < pages_.size(); i += 5) pages_[i].digest = region_->pages[7];
+  const auto expected = [&](uint64_t i) { return contents_->data() + (i % 5 == 0 ? 7 : i) * kPageSize.count; };
+  for (const bool all_after : {true, false}) {
+    bool all = false;
+    for (int calls = 0; !all; ++calls) {
+      ASSERT_LT(calls, 200);
+      int left = calls;
+      PageUploader uploader(*database_, device_, *stream_);
+      device_.set_failures([&](std::string_view call) {
+        const int before = call == "free" ? 1 : left--;  // memory that was given back is nobody's any more
+        return before > 0 || (!all_after && before < 0) ? Status() : error(Code::device_fault, "lost");
+      });
+      const Status status = uploader.upload(pages_, "");
+      device_.set_failures({});
+      all = left >= 0;
+      EXPECT_EQ(status.to_string(), all ? "ok" : "device_fault: lost") << calls;
+      ASSERT_TRUE(uploader.upload(pages_, "").ok()) << calls;
+      for (uint64_t i = 0; i < pages_.size(); ++i)
+        ASSERT_EQ(std::memcmp(uploaded() + i * kPageSize.count, expected(i), kPageSize.count), 0) << calls << ' ' << i;
+    }
+  }
+}
+
+// Likewise of the disk, and of memory.
+TEST_F(PageUploadTest, AFailureAtAnyOperationOnAFileIsTold) {
+  pages_.resize(4 * kAPiece);
+  for (const bool of_memory : {false, true}) {
+    bool all = false;
+    for (int operations = 0; !all; ++operations) {
+      ASSERT_LT(operations, 300);
+      std::atomic<int> left = 1 << 20;
+      const auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view, const Path&, uint64_t) {
+        if (left-- != 0) return Status();
+        if (of_memory) throw std::bad_alloc();
+        return error(Code::io, "the disk is broken");
+      });
+      open(*disk);
+      left = operations;
+      const Status status = upload();
+      all = left >= 0;
+      left = 1 << 20;
+      EXPECT_EQ(status.code(), all ? Code::ok : of_memory ? Code::exhausted : Code::io) << operations << status.to_string();
+      EXPECT_TRUE(upload().ok()) << operations;
+    }
+  }
+}
+
 // After a failure it is not known what is there.
 TEST_F(PageUploadTest, WhatWasNotUploadedIsUploadedAgain) {
   open();
