@@ -35,6 +35,7 @@ config.substitutions += [
     # The same for HIP, of architectures that the test names; "REQUIRES: rocm".
     ("%mneme-hip", f"{config.clangxx} {hip} {plugin}"),
     ("%plain-hip", f"{config.clangxx} {hip}"),
+    ("%hip-compiler-header", config.hip_compiler_header),
     ("%link-hip", f"{config.clangxx} --hip-link --rocm-path={config.rocm_home} -mcode-object-version=5"),
     ("%hip-libs", f"-L{os.path.dirname(config.rocm_library)} -lamdhip64"),
     ("%clang-ir", f"{config.clangxx} --target=nvptx64-nvidia-cuda -nogpulib -Wno-override-module -Wno-unused-command-line-argument {plugin}"),
