@@ -1,5 +1,5 @@
 # ROCm, where it is installed: HIP's headers, its runtime library, and the libraries of device functions. Sets MNEME_HIP, and where that is
-# on MNEME_ROCM_LIBRARY (libamdhip64.so) and MNEME_ROCM_DEVICE_LIBRARIES (a folder). Without ROCm everything else is built, and has no HIP in it.
+# on MNEME_ROCM_LIBRARY (libamdhip64.so), MNEME_ROCM_DEVICE_LIBRARIES (a folder) and MNEME_HIP_VERSION_MAJOR. Without ROCm everything else is built, and has no HIP in it.
 set(rocm_default /usr)
 foreach(folder "$ENV{ROCM_PATH}" /opt/rocm)
   if(folder AND EXISTS ${folder}/include/hip/hip_runtime.h)
@@ -9,15 +9,20 @@ foreach(folder "$ENV{ROCM_PATH}" /opt/rocm)
 endforeach()
 set(MNEME_ROCM_HOME ${rocm_default} CACHE PATH "ROCm: HIP's headers and libraries; OFF builds without HIP")
 set(MNEME_HIP OFF)
+set(MNEME_HIP_VERSION_MAJOR 0)
 if(MNEME_ROCM_HOME)
-  file(GLOB hip_libraries ${MNEME_ROCM_HOME}/lib/libamdhip64.so ${MNEME_ROCM_HOME}/lib/x86_64-linux-gnu/libamdhip64.so)
-  file(GLOB device_libraries ${MNEME_ROCM_HOME}/amdgcn/bitcode/ocml.bc ${MNEME_ROCM_HOME}/lib/*/amdgcn/bitcode/ocml.bc)
+  file(GLOB hip_libraries ${MNEME_ROCM_HOME}/lib/libamdhip64.so ${MNEME_ROCM_HOME}/lib64/libamdhip64.so
+    ${MNEME_ROCM_HOME}/lib/x86_64-linux-gnu/libamdhip64.so)
+  file(GLOB device_libraries ${MNEME_ROCM_HOME}/amdgcn/bitcode/ocml.bc ${MNEME_ROCM_HOME}/lib/amdgcn/bitcode/ocml.bc
+    ${MNEME_ROCM_HOME}/lib/*/amdgcn/bitcode/ocml.bc)
   if(EXISTS ${MNEME_ROCM_HOME}/include/hip/hip_runtime.h AND hip_libraries AND device_libraries)
     set(MNEME_HIP ON)
     list(GET hip_libraries 0 MNEME_ROCM_LIBRARY)
     file(REAL_PATH ${MNEME_ROCM_LIBRARY} MNEME_ROCM_LIBRARY)
     list(GET device_libraries 0 device_library)
     get_filename_component(MNEME_ROCM_DEVICE_LIBRARIES ${device_library} DIRECTORY)
+    file(STRINGS ${MNEME_ROCM_HOME}/include/hip/hip_version.h MNEME_HIP_VERSION_MAJOR REGEX "^#define HIP_VERSION_MAJOR [0-9]+" LIMIT_COUNT 1)
+    string(REGEX REPLACE ".* " "" MNEME_HIP_VERSION_MAJOR "${MNEME_HIP_VERSION_MAJOR}")
   endif()
 endif()
 if(MNEME_HIP)

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "mneme/base/log.h"
 #include "mneme/base/suggestion.h"
 #include "mneme/cli/build_flags.h"
 #include "mneme/cli/hip_build_flags.h"
@@ -81,6 +82,7 @@ class ConfigCommand : public Command {
     MNEME_ASSIGN(const Rocm rocm, find_rocm());
     if (key_ == "rocmdir") return rocm.home.string();
     MNEME_TRY(check_device_libraries(rocm, options.architectures));
+    if (const std::string remark = remark_on_version(rocm, hip_version_built_with()); !remark.empty()) log::warning("{}", remark);
     options.device_code = relocatable_ ? DeviceCode::relocatable : DeviceCode::whole;
     return join_for_shell(key_ == "cxxflags" ? hip_cxx_flags(installation, rocm, options)
                                              : hip_link_flags(installation, rocm, options));

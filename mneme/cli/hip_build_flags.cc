@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "mneme/compile/amdgpu/library_folders.h"
 #include "mneme/runtime/runtime_calls.h"
 
 namespace mneme::cli {
@@ -43,12 +44,11 @@ bool is_hip_architecture(std::string_view text) {
 // In Debian's layout libraries lie in a folder of the machine.
 std::optional<Rocm> rocm_at(const Path& home) {
   FileSystem& files = FileSystem::posix();
-  Rocm rocm{.home = home, .library = {}, .device_libraries = {}};
-  for (const char* folder : {"lib", "lib/x86_64-linux-gnu"})
+  Rocm rocm{.home = home, .library = {}, .device_libraries = amdgpu::device_library_folder(home)};
+  for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu"})
     if (files.exists(home / folder / "libamdhip64.so")) rocm.library = home / folder / "libamdhip64.so";
-  for (const char* folder : {"amdgcn/bitcode", "lib/amdgcn/bitcode", "lib/x86_64-linux-gnu/amdgcn/bitcode"})
-    if (files.exists(home / folder / "ocml.bc")) rocm.device_libraries = home / folder;
-  const bool whole = files.exists(home / "include/hip/hip_runtime.h") && !rocm.library.empty() && !rocm.device_libraries.empty();
+  const bool whole = files.exists(home / "include/hip/hip_runtime.h") && !rocm.library.empty() &&
+                     files.exists(rocm.device_libraries / "ocml.bc");
   return whole ? std::optional(rocm) : std::nullopt;
 }
 
@@ -56,6 +56,12 @@ std::optional<Rocm> rocm_at(const Path& home) {
 std::string code_object_version(const Rocm& rocm) {
   const bool newest = FileSystem::posix().exists(rocm.device_libraries / "oclc_abi_version_600.bc");
   return newest ? "-mcode-object-version=6" : "-mcode-object-version=5";
+}
+
+// clang looks in /usr/include itself, behind the headers of C++, where it must stay. In the folder of another ROCm it looks
+// behind that, where headers of Debian's would be found first.
+void add_headers(std::vector<std::string>& flags, const Path& home) {
+  if (home != "/usr") flags.push_back("-isystem" + (home / "include").string());
 }
 
 std::vector<std::string> rocm_flags(const Rocm& rocm) {
@@ -85,6 +91,23 @@ Result<Rocm> find_rocm() {
                kInstall);
 }
 
+int hip_version_built_with() { return MNEME_HIP_VERSION_MAJOR; }
+
+std::string remark_on_version(const Rocm& rocm, int built_with) {
+  constexpr std::string_view kMajor = "#define HIP_VERSION_MAJOR ";
+  const auto header = FileSystem::posix().read(rocm.home / "include/hip/hip_version.h");
+  if (!header.ok()) return {};
+  const std::string_view text(reinterpret_cast<const char*>(header->data()), header->size());
+  const size_t at = text.find(kMajor);
+  const int version = at == text.npos ? 0 : std::atoi(std::string(text.substr(at + kMajor.size(), 8)).c_str());
+  if (version == 0 || built_with == 0 || version == built_with) return {};
+  return fmt::format(
+      "ROCm in {} is version {}, and this Mneme was built with version {}, where some structures and numbers of HIP's are "
+      "others: "
+      "what a program asks of pointers and of the device may be wrong under Mneme; build Mneme with ROCM_PATH={}",
+      rocm.home.string(), version, built_with, rocm.home.string());
+}
+
 bool are_hip_architectures(std::string_view text) { return std::ranges::all_of(split(text, ','), is_hip_architecture); }
 
 Status check_device_libraries(const Rocm& rocm, std::string_view architectures) {
@@ -103,6 +126,7 @@ Status check_device_libraries(const Rocm& rocm, std::string_view architectures) 
 std::vector<std::string> hip_cxx_flags(const Installation& installation, const Rocm& rocm, const HipBuildOptions& options) {
   std::vector<std::string> flags = plugin_flags(installation);
   for (std::string& flag : rocm_flags(rocm)) flags.push_back(std::move(flag));
+  add_headers(flags, rocm.home);
   // One word, since CMake drops the second of two equal words from its lists.
   flags.push_back("-include" + (installation.includedir / "mneme/abi/hip_compiler.h").string());
   flags.push_back("--offload-arch=" + options.architectures);
@@ -146,8 +170,7 @@ std::vector<std::string> hip_nvidia_cxx_flags(const Installation& installation, 
   std::vector<std::string> flags = cxx_flags(installation, cuda, options);
   flags.insert(flags.end(),
                {"-D__HIP_PLATFORM_NVIDIA__", "-include" + (installation.includedir / "mneme/abi/hip_nvidia.h").string()});
-  // clang looks in /usr/include itself, behind the headers of C++, where it must stay.
-  if (hip != "/usr") flags.push_back("-isystem" + (hip / "include").string());
+  add_headers(flags, hip);
   return flags;
 }
 

@@ -23,6 +23,12 @@ struct Rocm {
 // at.
 Result<Rocm> find_rocm();
 
+// The major version of the HIP that this Mneme was built with; 0: without HIP.
+int hip_version_built_with();
+// What is to be told of a ROCm of another major version than the one that Mneme was built with: empty where they are the same,
+// and where either is not known (0).
+std::string remark_on_version(const Rocm& rocm, int built_with);
+
 struct HipBuildOptions {
   std::string architectures = "gfx90a";  // several by commas: "gfx90a,gfx942"
   DeviceCode device_code = DeviceCode::whole;

@@ -64,6 +64,12 @@ TEST_F(RocmPath, NamesAnotherRocm) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(found->library, made.library);
   EXPECT_EQ(found->device_libraries, made.device_libraries);
+  // Where newer packages have them.
+  std::filesystem::create_directories(folder_.path() / "lib/llvm");
+  std::filesystem::rename(folder_.path() / "amdgcn", folder_.path() / "lib/llvm/amdgcn");
+  const auto newer = find_rocm();
+  ASSERT_TRUE(newer.ok()) << newer.status().message();
+  EXPECT_EQ(newer->device_libraries, folder_.path() / "lib/llvm/amdgcn/bitcode");
 }
 
 TEST_F(RocmPath, BuiltWithoutHipSaysWhatToInstall) {
@@ -85,6 +91,19 @@ TEST_F(RocmPath, ArchitecturesNeedDeviceLibraries) {
           folder_.path().string()));
 }
 
+TEST_F(RocmPath, AnotherVersionThanMnemesIsTold) {
+  const Rocm rocm = make_rocm(folder_.path());
+  EXPECT_EQ(remark_on_version(rocm, 5), "");  // it says none
+  std::ofstream(folder_.path() / "include/hip/hip_version.h") << "#define HIP_VERSION_MAJOR 6\n#define HIP_VERSION_MINOR 2\n";
+  EXPECT_EQ(remark_on_version(rocm, 6), "");
+  EXPECT_EQ(remark_on_version(rocm, 0), "");
+  EXPECT_EQ(remark_on_version(rocm, 5),
+            fmt::format("ROCm in {0} is version 6, and this Mneme was built with version 5, where some structures and numbers of "
+                        "HIP's are others: what a program asks of pointers and of the device may be wrong under Mneme; build "
+                        "Mneme with ROCM_PATH={0}",
+                        folder_.path().string()));
+}
+
 TEST_F(RocmPath, FlagsCompileAndLink) {
   const Installation installation = *Installation::at("/opt/mneme/bin/mneme");
   const Rocm rocm = make_rocm(folder_.path());
@@ -95,6 +114,10 @@ TEST_F(RocmPath, FlagsCompileAndLink) {
   EXPECT_THAT(compile, Contains("--offload-arch=gfx90a,gfx1100"));
   EXPECT_THAT(compile, Contains("--rocm-path=" + home));
   EXPECT_THAT(compile, Contains("-mcode-object-version=5"));
+  // Before those of another ROCm in /usr/include, whose own headers stay where clang looks for them.
+  EXPECT_THAT(compile, Contains("-isystem" + home + "/include"));
+  EXPECT_THAT(hip_cxx_flags(installation, {"/usr", rocm.library, rocm.device_libraries}, {}),
+              Not(Contains("-isystem/usr/include")));
   EXPECT_THAT(join_for_shell(compile), HasSubstr("-include/opt/mneme/include/mneme/abi/hip_compiler.h"));
   EXPECT_THAT(compile, Not(Contains("-fgpu-rdc")));
   const auto link = hip_link_flags(installation, rocm, {});

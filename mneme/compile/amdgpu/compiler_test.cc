@@ -428,6 +428,16 @@ TEST(DeviceLibraries, WhereTheyAreLookedFor) {
   EXPECT_THAT(folders, testing::ElementsAre("/libraries", "/rocm/amdgcn/bitcode", "/opt/rocm/amdgcn/bitcode",
                                             "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"));
   EXPECT_EQ(device_library_folders().size(), 2u);
+
+  // A ROCm has them where its packages put them.
+  const TemporaryDirectory rocm;
+  const std::string home = rocm.path().string();
+  EXPECT_EQ(device_library_folder(home), home + "/amdgcn/bitcode");
+  for (const char* below : {"/lib/x86_64-linux-gnu/amdgcn/bitcode", "/lib/llvm/amdgcn/bitcode", "/amdgcn/bitcode"}) {
+    std::filesystem::create_directories(home + below);
+    std::ofstream(home + below + std::string("/ocml.bc")) << "one";
+    EXPECT_EQ(device_library_folder(home), home + below);
+  }
 }
 
 TEST(DeviceLibraries, TheCompilerIsNamedAfterThem) {

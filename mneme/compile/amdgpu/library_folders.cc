@@ -6,24 +6,36 @@
 #include "mneme/base/file_system.h"
 
 namespace mneme::amdgpu {
+namespace {
+
+bool has_libraries(const std::string& folder) { return FileSystem::posix().exists(folder + "/ocml.bc"); }
+
+}  // namespace
+
+std::string device_library_folder(const std::string& rocm_home) {
+  // Of AMD's packages before ROCm 7 and since, and of Debian's (cmake/MnemeRocm.cmake has them too).
+  constexpr std::array kBelow = {"/amdgcn/bitcode", "/lib/llvm/amdgcn/bitcode", "/lib/amdgcn/bitcode",
+                                 "/lib/x86_64-linux-gnu/amdgcn/bitcode"};
+  const auto found = std::ranges::find_if(kBelow, [&](const char* below) { return has_libraries(rocm_home + below); });
+  return rocm_home + (found == kBelow.end() ? kBelow.front() : *found);
+}
 
 std::vector<std::string> device_library_folders() {
   std::vector<std::string> folders;
-  const auto add = [&](const char* variable, const char* below) {
+  const auto value_of = [](const char* variable) {
     const char* value = std::getenv(variable);
-    if (value && *value) folders.push_back(std::string(value) + below);
+    return std::string(value ? value : "");
   };
-  add("HIP_DEVICE_LIB_PATH", "");
-  add("ROCM_PATH", "/amdgcn/bitcode");
-  for (const char* folder : {"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"})
-    if (std::ranges::find(folders, folder) == folders.end()) folders.emplace_back(folder);
+  if (const std::string folder = value_of("HIP_DEVICE_LIB_PATH"); !folder.empty()) folders.push_back(folder);
+  if (const std::string home = value_of("ROCM_PATH"); !home.empty()) folders.push_back(device_library_folder(home));
+  for (const std::string& folder : {device_library_folder("/opt/rocm"), std::string("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")})
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
   return folders;
 }
 
 std::optional<std::string> find_device_libraries(const std::vector<std::string>& folders) {
-  for (const std::string& folder : folders)
-    if (FileSystem::posix().exists(folder + "/ocml.bc")) return folder;
-  return std::nullopt;
+  const auto found = std::ranges::find_if(folders, has_libraries);
+  return found == folders.end() ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace mneme::amdgpu
