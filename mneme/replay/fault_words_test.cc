@@ -37,6 +37,17 @@ TEST(FaultWords, AFaultOfALaunchWithReachableMemoryTellsHowAllIsRecorded) {
   EXPECT_TRUE(mention_lacking_memory(Status(), instance).ok());
 }
 
+TEST(FaultWords, ACallByARecordedPointerIsToldToBeOne) {
+  const Status fault = error(Code::device_fault, "a call through the pointer 0x10, which points to no function of the kernel's");
+  InstanceRecord instance;
+  instance.memory_extent = MemoryExtent::reachable;
+  EXPECT_EQ(
+      mention_lacking_memory(fault, instance).to_string(),
+      "device_fault: a call through the pointer 0x10, which points to no function of the kernel's; functions lie elsewhere "
+      "in a replay: a launch that calls by a pointer from memory, from a variable that is not constant, or from an argument "
+      "cannot be replayed");
+}
+
 TEST(FaultWords, AFaultOfALaunchThatHeldAddressesOfPageableMemoryTellsSo) {
   const Status fault = error(Code::device_fault, "a read of address 0x10, which is not accessible");
   InstanceRecord instance;
