@@ -61,7 +61,9 @@ std::string code_object_version(const Rocm& rocm) {
 // clang looks in /usr/include itself, behind the headers of C++, where it must stay. In the folder of another ROCm it looks
 // behind that, where headers of Debian's would be found first.
 void add_headers(std::vector<std::string>& flags, const Path& home) {
-  if (home != "/usr") flags.push_back("-isystem" + (home / "include").string());
+  std::error_code ignored;  // a folder that is not there is another
+  if (!std::filesystem::equivalent(home / "include", "/usr/include", ignored))
+    flags.push_back("-isystem" + (home / "include").string());
 }
 
 std::vector<std::string> rocm_flags(const Rocm& rocm) {

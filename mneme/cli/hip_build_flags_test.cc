@@ -118,6 +118,10 @@ TEST_F(RocmPath, FlagsCompileAndLink) {
   EXPECT_THAT(compile, Contains("-isystem" + home + "/include"));
   EXPECT_THAT(hip_cxx_flags(installation, {"/usr", rocm.library, rocm.device_libraries}, {}),
               Not(Contains("-isystem/usr/include")));
+  const std::string link_to_usr = home + "/as_usr";
+  std::filesystem::create_directory_symlink("/usr", link_to_usr);
+  EXPECT_THAT(hip_cxx_flags(installation, {link_to_usr, rocm.library, rocm.device_libraries}, {}),
+              Not(Contains("-isystem" + link_to_usr + "/include")));
   EXPECT_THAT(join_for_shell(compile), HasSubstr("-include/opt/mneme/include/mneme/abi/hip_compiler.h"));
   EXPECT_THAT(compile, Not(Contains("-fgpu-rdc")));
   const auto link = hip_link_flags(installation, rocm, {});

@@ -166,7 +166,7 @@ hipError_t finish(const Table& table, hipError_t result) {
   if (!table.ends_in_runtime()) return finish(result);
   if (!is_error(result)) {
     if (last_error != hipSuccess && !keeps_errors(table)) last_error = hipSuccess;
-    last_result = hipSuccess;
+    last_result = result;
   } else {
     last_error = last_result = MNEME_REAL(table, hipPeekAtLastError)() != hipSuccess ? hipSuccess : result;
   }

@@ -28,17 +28,12 @@ std::string spelling(Type* type) {
   return text;
 }
 
-// Whether values of a scalar or vector type are numbers. Bytes may be the storage of anything.
-bool is_number(Type* type) {
-  const Type* scalar = type->getScalarType();
-  return scalar->isFloatingPointTy() || (scalar->isIntegerTy() && scalar->getIntegerBitWidth() > 8);
-}
-
 // Finds padding and numbers in values of a type. Only what is certain: taken for padding, a byte is lost, and an address that is
 // taken for a number is not seen.
 class ByteFinder {
  public:
-  ByteFinder(const DataLayout& layout, ParameterLayout& found) : layout_(layout), found_(found) {}
+  ByteFinder(const DataLayout& layout, bool makes_pointers, ParameterLayout& found)
+      : layout_(layout), makes_pointers_(makes_pointers), found_(found) {}
 
   void visit(Type* type, uint64_t offset) {
     if (auto* structure = dyn_cast<StructType>(type)) return visit_struct(*structure, offset);
@@ -58,6 +53,14 @@ class ByteFinder {
   }
 
  private:
+  // Whether values of a scalar or vector type are numbers. Bytes may be the storage of anything.
+  bool is_number(Type* type) const {
+    const Type* scalar = type->getScalarType();
+    if (scalar->isFloatingPointTy()) return true;
+    if (!scalar->isIntegerTy() || scalar->getIntegerBitWidth() <= 8) return false;
+    return !makes_pointers_ || scalar->getIntegerBitWidth() < layout_.getPointerSizeInBits();
+  }
+
   void visit_struct(StructType& type, uint64_t offset) {
     // The type of a union is that of one member; another may have a value in the gaps, and an address where this has a number.
     if (type.hasName() && type.getName().starts_with("union.")) return;
@@ -110,6 +113,7 @@ class ByteFinder {
   }
 
   const DataLayout& layout_;
+  const bool makes_pointers_;
   ParameterLayout& found_;
   uint64_t bytes_ = 0;  // that were found
 };
@@ -129,7 +133,7 @@ std::string name_of(const Argument& argument) {
 
 }  // namespace
 
-Expected<ParameterLayout> parameter_layout(const Function& kernel) {
+Expected<ParameterLayout> parameter_layout(const Function& kernel, bool makes_pointers) {
   const DataLayout& layout = kernel.getParent()->getDataLayout();
   ParameterLayout result;
   for (const Argument& argument : kernel.args()) {
@@ -151,7 +155,7 @@ Expected<ParameterLayout> parameter_layout(const Function& kernel) {
     parameter.name = name_of(argument);
     parameter.type = spelling(type);
     if (parameter.offset > result.bytes) result.padding.push_back({result.bytes, parameter.offset - result.bytes});
-    ByteFinder(layout, result).visit(type, parameter.offset);
+    ByteFinder(layout, makes_pointers, result).visit(type, parameter.offset);
     result.bytes = parameter.offset + parameter.size;
     result.parameters.push_back(std::move(parameter));
   }

@@ -16,12 +16,11 @@ Status name_kernel(const Status& status, const std::string& kernel, const Launch
 Status mention_lacking_memory(const Status& status, const InstanceRecord& instance) {
   if (status.code() != Code::device_fault) return status;
   std::string text = status.message();
-  // As the CPU device says it; more memory would not help.
-  if (text.find("which points to no function") != text.npos)
-    return error(Code::device_fault,
-                 "{}; functions lie elsewhere in a replay: a launch that calls by a pointer from memory, from a variable that is "
-                 "not constant, or from an argument cannot be replayed",
-                 text);
+  // As the CPU device says it. A null pointer is none that was recorded.
+  if (text.find("which points to no function") != text.npos && text.find("pointer 0x0,") == text.npos)
+    text +=
+        "; functions lie elsewhere in a replay: a launch that calls by a pointer from memory, from a variable that is not constant, "
+        "or from an argument cannot be replayed";
   if (const std::string pointers = describe_pageable_pointers(pageable_pointers_in(instance.attributes)); !pointers.empty())
     text += fmt::format(
         "; {}: if the kernel uses one of them, this launch cannot be replayed (cudaMallocManaged or "

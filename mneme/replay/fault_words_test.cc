@@ -39,13 +39,14 @@ TEST(FaultWords, AFaultOfALaunchWithReachableMemoryTellsHowAllIsRecorded) {
 
 TEST(FaultWords, ACallByARecordedPointerIsToldToBeOne) {
   const Status fault = error(Code::device_fault, "a call through the pointer 0x10, which points to no function of the kernel's");
-  InstanceRecord instance;
-  instance.memory_extent = MemoryExtent::reachable;
+  const InstanceRecord instance;
   EXPECT_EQ(
       mention_lacking_memory(fault, instance).to_string(),
       "device_fault: a call through the pointer 0x10, which points to no function of the kernel's; functions lie elsewhere "
       "in a replay: a launch that calls by a pointer from memory, from a variable that is not constant, or from an argument "
       "cannot be replayed");
+  const Status null = error(Code::device_fault, "a call through the pointer 0x0, which points to no function of the kernel's");
+  EXPECT_EQ(mention_lacking_memory(null, instance).to_string(), null.to_string());
 }
 
 TEST(FaultWords, AFaultOfALaunchThatHeldAddressesOfPageableMemoryTellsSo) {

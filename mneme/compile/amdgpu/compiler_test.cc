@@ -425,7 +425,7 @@ TEST(DeviceLibraries, WhereTheyAreLookedFor) {
   const auto folders = device_library_folders();
   ::unsetenv("ROCM_PATH");
   ::unsetenv("HIP_DEVICE_LIB_PATH");
-  EXPECT_THAT(folders, testing::ElementsAre("/libraries", "/rocm/amdgcn/bitcode", "/opt/rocm/amdgcn/bitcode",
+  EXPECT_THAT(folders, testing::ElementsAre("/libraries", "/rocm/amdgcn/bitcode", device_library_folder("/opt/rocm"),
                                             "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"));
   EXPECT_EQ(device_library_folders().size(), 2u);
 

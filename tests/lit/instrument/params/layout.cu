@@ -70,4 +70,17 @@ __global__ void f() {}
 // CHECK-NEXT: numbers offset 80 size 8
 // CHECK-NOT:  numbers
 __global__ void g(Filled f) {}
-// CHECK: 7 segments
+
+// Where the code makes pointers of numbers, one as large as an address may be one.
+// CHECK: segment kernel _Z1hmi6Tagged
+// CHECK:      param-bytes 32
+// CHECK:      numbers offset 8 size 4
+// CHECK-NOT:  numbers
+__global__ void h(unsigned long address, int i, Tagged t) { *reinterpret_cast<int*>(address) = i; }
+
+// So may what assembly is given.
+// CHECK: segment kernel _Z1im
+// CHECK:      param-bytes 8
+// CHECK-NOT:  numbers
+__global__ void i(unsigned long address) { asm volatile("" ::"r"(address)); }
+// CHECK: 9 segments
