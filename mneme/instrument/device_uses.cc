@@ -52,22 +52,7 @@ uint64_t uses_of_system(const Function& function) {
   return is_of_device_runtime(name) ? MNEME_USES_DEVICE_LAUNCH : 0;
 }
 
-bool makes_pointer(const Instruction& instruction) {
-  if (isa<IntToPtrInst>(instruction)) return true;
-  const auto* call = dyn_cast<CallBase>(&instruction);
-  if (!call || !isa<InlineAsm>(call->getCalledOperand())) return false;
-  return any_of(call->args(), [](const Value* argument) { return argument->getType()->isIntegerTy(64); });
-}
-
 }  // namespace
-
-bool may_make_pointers(const Closure& closure) {
-  if (!closure.needs.empty()) return true;
-  return any_of(closure.members, [](const GlobalValue* member) {
-    const auto* function = dyn_cast<Function>(member);
-    return function && any_of(instructions(*function), makes_pointer);
-  });
-}
 
 uint64_t device_uses(const Closure& closure) {
   uint64_t uses = 0;

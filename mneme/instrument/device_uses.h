@@ -12,8 +12,4 @@ namespace mneme::instrument {
 // are declared, or on AMDGCN by those of ROCm's library that hold the heap or read images. Code that is never reached counts too.
 uint64_t device_uses(const Closure& closure);
 
-// Whether a whole number may become an address in the closure's code, so that one among the arguments may be of memory: where the
-// IR makes pointers of numbers, gives assembly what it likes, or calls functions of other files.
-bool may_make_pointers(const Closure& closure);
-
 }  // namespace mneme::instrument

@@ -108,7 +108,7 @@ class Instrumenter {
   Error embed(const Closure& closure) {
     Segment segment;
     if (is_kernel(*closure.root)) {
-      Expected<ParameterLayout> layout = parameter_layout(cast<Function>(*closure.root), may_make_pointers(closure));
+      Expected<ParameterLayout> layout = parameter_layout(cast<Function>(*closure.root));
       if (!layout) return layout.takeError();
       segment.parameters = std::move(*layout);
     }

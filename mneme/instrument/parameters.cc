@@ -32,8 +32,7 @@ std::string spelling(Type* type) {
 // taken for a number is not seen.
 class ByteFinder {
  public:
-  ByteFinder(const DataLayout& layout, bool makes_pointers, ParameterLayout& found)
-      : layout_(layout), makes_pointers_(makes_pointers), found_(found) {}
+  ByteFinder(const DataLayout& layout, ParameterLayout& found) : layout_(layout), found_(found) {}
 
   void visit(Type* type, uint64_t offset) {
     if (auto* structure = dyn_cast<StructType>(type)) return visit_struct(*structure, offset);
@@ -53,12 +52,13 @@ class ByteFinder {
   }
 
  private:
-  // Whether values of a scalar or vector type are numbers. Bytes may be the storage of anything.
+  // Whether values of a scalar or vector type are numbers and nothing else. Bytes may be the storage of anything, and a whole
+  // number as large as an address may be one (CUdeviceptr, the words of a CUtensorMap).
   bool is_number(Type* type) const {
     const Type* scalar = type->getScalarType();
     if (scalar->isFloatingPointTy()) return true;
-    if (!scalar->isIntegerTy() || scalar->getIntegerBitWidth() <= 8) return false;
-    return !makes_pointers_ || scalar->getIntegerBitWidth() < layout_.getPointerSizeInBits();
+    return scalar->isIntegerTy() && scalar->getIntegerBitWidth() > 8 &&
+           scalar->getIntegerBitWidth() < layout_.getPointerSizeInBits();
   }
 
   void visit_struct(StructType& type, uint64_t offset) {
@@ -113,7 +113,6 @@ class ByteFinder {
   }
 
   const DataLayout& layout_;
-  const bool makes_pointers_;
   ParameterLayout& found_;
   uint64_t bytes_ = 0;  // that were found
 };
@@ -133,7 +132,7 @@ std::string name_of(const Argument& argument) {
 
 }  // namespace
 
-Expected<ParameterLayout> parameter_layout(const Function& kernel, bool makes_pointers) {
+Expected<ParameterLayout> parameter_layout(const Function& kernel) {
   const DataLayout& layout = kernel.getParent()->getDataLayout();
   ParameterLayout result;
   for (const Argument& argument : kernel.args()) {
@@ -155,7 +154,7 @@ Expected<ParameterLayout> parameter_layout(const Function& kernel, bool makes_po
     parameter.name = name_of(argument);
     parameter.type = spelling(type);
     if (parameter.offset > result.bytes) result.padding.push_back({result.bytes, parameter.offset - result.bytes});
-    ByteFinder(layout, makes_pointers, result).visit(type, parameter.offset);
+    ByteFinder(layout, result).visit(type, parameter.offset);
     result.bytes = parameter.offset + parameter.size;
     result.parameters.push_back(std::move(parameter));
   }

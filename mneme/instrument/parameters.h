@@ -35,8 +35,7 @@ struct ParameterLayout {
 };
 
 // The layout by the kernel ABIs of NVPTX and AMDGCN, which are the same here: each parameter stands at the next multiple of its
-// alignment, and a struct passed by value stands there as its bytes. With `makes_pointers`, whole numbers as large as an address may be
-// one, and are no numbers. Fails for a parameter that has no fixed size.
-llvm::Expected<ParameterLayout> parameter_layout(const llvm::Function& kernel, bool makes_pointers);
+// alignment, and a struct passed by value stands there as its bytes. Fails for a parameter that has no fixed size.
+llvm::Expected<ParameterLayout> parameter_layout(const llvm::Function& kernel);
 
 }  // namespace mneme::instrument

@@ -49,7 +49,10 @@ void* open_library() {
   for (const std::string& file : {own, std::string(mneme_llvm_library), of_program}) {
     if (void* const library = ::dlopen(file.c_str(), RTLD_LAZY | scope)) return library;
     const char* const words = ::dlerror();
-    if (words && reason.empty() && file != mneme_llvm_library && std::filesystem::exists(file, ignored)) reason = words;
+    const bool is_bare = file == mneme_llvm_library;
+    const bool is_there = is_bare ? words && !std::string_view(words).starts_with(file + ": cannot open shared object file")
+                                  : std::filesystem::exists(file, ignored);
+    if (words && reason.empty() && is_there) reason = words;
   }
   if (!reason.empty()) fail(reason + ": install Mneme again, or the library that this names");
   fail(

@@ -19,7 +19,8 @@ Status mention_lacking_memory(const Status& status, const InstanceRecord& instan
   // As the CPU device says it. A null pointer is none that was recorded.
   if (text.find("which points to no function") != text.npos && text.find("pointer 0x0,") == text.npos)
     text +=
-        "; functions lie elsewhere in a replay: a launch that calls by a pointer from memory, from a variable that is not constant, "
+        "; functions lie elsewhere in a replay: a launch that calls by a pointer from memory, from a variable that is not "
+        "constant, "
         "or from an argument cannot be replayed";
   if (const std::string pointers = describe_pageable_pointers(pageable_pointers_in(instance.attributes)); !pointers.empty())
     text += fmt::format(

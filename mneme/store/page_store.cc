@@ -131,6 +131,9 @@ Result<PageStore::Place> PageStore::locate(const Digest& digest) {
 
 Status PageStore::missing(const Digest& page) const {
   if (!unlisted_.ok()) return unlisted_;
+  // One that cannot be read at the moment may have it.
+  for (const auto& [name, status] : damaged_)
+    if (status.code() != Code::corrupt) return status;
   if (!damaged_.empty()) return damaged_.begin()->second;
   std::vector<std::string> gone;
   for (const std::string& name : expected_)
@@ -213,16 +216,22 @@ Status PageStore::read_elsewhere(const PageRequest& request, Place damaged, cons
       if (other->second.pack != damaged.pack) others.push_back(other->second);
   }
   ByteVector scratch;
+  Status failure = status;  // the first that is no damage, which may be over the next time
   for (Place other : others) {
     auto file = files_.open(other.pack->path);
-    if (!file.ok() || !read_page(**file, other.pack->pages[other.index], request.into, scratch, other.pack->path.string()).ok())
+    const Status read = !file.ok()
+                            ? file.status()
+                            : read_page(**file, other.pack->pages[other.index], request.into, scratch, other.pack->path.string());
+    if (!read.ok()) {
+      if (failure.code() == Code::corrupt) failure = read;
       continue;
+    }
     other.whole = true;
     std::unique_lock lock(mutex_);
     places_[request.digest] = other;
     return {};
   }
-  return status;
+  return failure;
 }
 
 Status PageStore::read(std::span<const PageRequest> requests) {

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "mneme/store/commit_group.h"
+#include "mneme/store/pack.h"
 #include "mneme/store/testing/lent.h"
 
 namespace mneme {
@@ -242,6 +243,8 @@ TEST(Unlisted, WhatCouldNotBeNotedHidesNoLaterLaunch) {
 TEST(Unlisted, AFailureWhileTheyAreBeingListedLosesNone) {
   TemporaryDirectory left_by_kill;
   leave_five(left_by_kill.path());
+  std::ofstream(left_by_kill.path() / "pages" / pack_file_name(Digest()))
+      << "damaged";  // the first of all packs, which nobody needs
   for (const bool all_after : {true, false}) {
     bool all = false;
     for (int operations = 0; !all; ++operations) {

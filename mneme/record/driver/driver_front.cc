@@ -191,7 +191,10 @@ CUmemoryPool DriverFront::pool_of_memory(CUdeviceptr address) const {
 bool DriverFront::add_peer(CUcontext owner, int owner_device, int reader_device) {
   const Peers peers{owner, current_context()};
   std::lock_guard lock(mutex_);
-  return peers_.try_emplace(peers, Access{owner_device, reader_device}).second;
+  // The handles may be those of contexts that are gone.
+  const auto [at, is_new] = peers_.try_emplace(peers);
+  const Access before = std::exchange(at->second, {owner_device, reader_device});
+  return is_new || before.owner != owner_device || before.reader != reader_device;
 }
 std::optional<DriverFront::Access> DriverFront::remove_peer(CUcontext owner) {
   const Peers peers{owner, current_context()};

@@ -544,7 +544,7 @@ TEST_F(DriverFrontTest, AKernelOfALibraryIsTheSameInEachContext) {
 
 TEST_F(DriverFrontTest, EveryFunctionOfTheTableIsHooked) {
   std::set<int> hooked;
-  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
+  for (const auto& hooks : {image_hooks(), context_hooks(), peer_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
                             sharing_hooks(), opening_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
     for (const DriverHook& one : hooks) EXPECT_TRUE(hooked.insert(one.slot).second) << one.slot;
   // Deployed code stands before these alone (GraphsAtTheDriver.EveryFunctionOfNodesIsHooked).

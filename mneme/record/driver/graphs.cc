@@ -205,6 +205,10 @@ void add_condition(CUgraph graph, CUgraphConditionalHandle handle, bool is_set_a
 }
 void add_bodies(CUgraph graph, CUgraphNode condition, std::vector<CUgraph> bodies) {
   std::lock_guard lock(conditions().mutex);
+  // The handle may be that of a node which went with its graph.
+  if (const auto old = conditions().bodies.find(condition); old != conditions().bodies.end())
+    if (const auto of = conditions().graphs.find(old->second.of); of != conditions().graphs.end())
+      of->second.nodes.erase(condition);
   conditions().graphs[graph].nodes.insert(condition);
   conditions().bodies[condition] = {graph, std::move(bodies)};
 }

@@ -105,11 +105,11 @@ CUresult OpenedMemory::open(CUdeviceptr* out, const MemoryName& name) {
     return code;
   }
   Opened opened{.name = name, .context = context, .reserved = mapping.keep(), .size = memory->size};
+  any_ = true;  // before the peers are asked for: who enables one now waits for what is changing
   follow_peers(opened);
   *out = (opened.reserved.address + memory->offset).address;
   std::lock_guard lock(mutex_);
   opened_[*out] = opened;
-  any_ = true;
   return CUDA_SUCCESS;
 }
 
