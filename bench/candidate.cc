@@ -199,6 +199,8 @@ class Bench {
     const std::pair<const char*, Nanoseconds> added[] = {
         {"restore", restore_}, {"restore masked memory", restore_masked_}, {"check", check_}, {"launch", launch}};
     for (const auto& [name, time] : added) fmt::print("  {:<44} {:>10.1f} us\n", name, microseconds(time));
+    // From the state that was recorded, not from what the launches above have left.
+    MNEME_ASSIGN(RestoredRun fresh, memory.restore(symbols));
     return compare_restores(*kernel, shape);
   }
 

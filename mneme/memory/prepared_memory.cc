@@ -181,9 +181,11 @@ Result<RestoredRun> PreparedMemory::restore(SymbolPlaces symbols, StartState sta
 
 Status PreparedMemory::restore_ahead(StartState start) {
   if (!trusted_) return {};
-  MNEME_TRY(stream_.end_comparisons());
-  restored_ahead_ = start;
-  Status restored = put_memory_back(start, Extent::changed);
+  Status restored = stream_.end_comparisons();
+  if (restored.ok()) {
+    restored_ahead_ = start;
+    restored = put_memory_back(start, Extent::changed);
+  }
   if (!restored.ok()) trusted_ = false;
   return restored;
 }

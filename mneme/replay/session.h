@@ -196,7 +196,8 @@ class Session {
   Status run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
   Status start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed);
   Status show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, ReplayResult& result);
-  Status show_wrong_end(const CheckedRun& wrong, const Execution& execution, const Loaded& loaded, ReplayResult& result);
+  Status show_wrong_end(const CheckedRun& wrong, const Execution& execution, const RunWatch& watch, const Loaded& loaded,
+                        ReplayResult& result);
   static void tell_unlike(const CheckedRun& wrong, ReplayResult& result);
   // What the measurer is given. All its launches are one run, which the first of them puts into `run`. The arguments must outlive
   // the measurement.

@@ -120,7 +120,9 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, *result.shape, device_.properties()));
   if (watch.waiting) watch.waiting();
   const bool followed = watch.followed && watch.followed();
-  if (followed) MNEME_TRY(memory_->restore_ahead(start()));
+  // What fails of it is the next one's, which restores all then; a fault of these runs is told by their checks.
+  if (followed) [[maybe_unused]]
+    Status of_the_next = memory_->restore_ahead(start());
   result.times.push_back({"meanwhile", clock.lap()});
   MNEME_ASSIGN(const std::vector<CheckedRun> checks, memory_->take_checks());
   if (checks.size() != started_checks)
@@ -137,7 +139,7 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   // Now, while memory is as the last of these launches left it: more of them would be of another run.
   if (!checks.back().equal) {
     measurer_->forget();
-    if (followed) return show_wrong_end(checks.back(), execution, loaded, result);
+    if (followed) return show_wrong_end(checks.back(), execution, watch, loaded, result);
     MNEME_ASSIGN(Verification verification, judge(*memory_, checks.back(), loaded.symbols, {}));
     put(std::move(verification), result);
     return {};
@@ -181,9 +183,13 @@ Status Session::show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, Re
   return {};
 }
 
-// What the last of the launches left is gone, since memory was restored behind it: all are made once more, and nothing follows.
-Status Session::show_wrong_end(const CheckedRun& wrong, const Execution& execution, const Loaded& loaded, ReplayResult& result) {
-  MNEME_TRY(run_at_once(execution, {}, loaded, result));
+// What the last of the launches left is gone, since memory was restored behind it: as many are made once more, and nothing
+// follows.
+Status Session::show_wrong_end(const CheckedRun& wrong, const Execution& execution, const RunWatch& watch, const Loaded& loaded,
+                               ReplayResult& result) {
+  RunWatch once_more{.verified = [](const ReplayResult&) { return false; }};  // no more than that, and no times
+  once_more.timed = watch.timed;
+  MNEME_TRY(run_at_once(execution, once_more, loaded, result));
   if (!std::exchange(result.verified, false)) return {};
   result.exec_time.clear();
   tell_unlike(wrong, result);

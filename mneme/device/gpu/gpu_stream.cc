@@ -166,6 +166,9 @@ Result<GpuStream::Findings> GpuStream::next_findings() {
   ended_ = false;
   uint64_t* const result = results_ + 2 * results_used_;
   *result = kNotTold;
+  // Whatever was left there: by a comparison of which a part alone was started, or by a kernel that writes where it must not.
+  const Bytes size(sizeof kNothingGathered);
+  MNEME_TRY(copy(DevicePtr(gathered_), DevicePtr(gathered_) + size, size));
   return Findings{gathered_, reinterpret_cast<uint64_t>(result)};
 }
 
@@ -183,12 +186,7 @@ Status GpuStream::compare_hashes_later(DevicePtr hashes, DevicePtr expected, std
   MNEME_TRY(scope.status());
   MNEME_ASSIGN(const Findings findings, next_findings());
   const PageHashes to{.hashes = hashes, .expected = expected, .findings = findings};
-  if (Status launched = launch_hashes(to, ranges, page); !launched.ok()) {
-    // What a part of it may have found is not the next one's.
-    const Bytes size(sizeof kNothingGathered);
-    MNEME_TRY(copy(DevicePtr(gathered_), DevicePtr(gathered_) + size, size));
-    return launched;
-  }
+  MNEME_TRY(launch_hashes(to, ranges, page));
   ++results_used_;
   return {};
 }

@@ -54,6 +54,7 @@ struct Difference {
     if (bytes == 0) return;
     add(&result[0], bytes);
     lower(&result[1], first);
+    order_on_device();  // on AMD GPUs the fence of the thread that tells does not wait for what other waves have added
   }
 };
 

@@ -22,6 +22,7 @@ inline unsigned long long exchange(unsigned long long* to, unsigned long long va
 inline void lower(unsigned long long* to, unsigned long long value) {
   if (value < *to) *to = value;
 }
+inline void order_on_device() {}
 // The first thread of a block begins the sum, and for the last it is there.
 inline bool store_block_sum(unsigned long long* to, unsigned long long value) {
   *to = place.thread == 0 ? value : *to + value;
