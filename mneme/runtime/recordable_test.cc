@@ -180,7 +180,7 @@ TEST(ObjectFile, RefusesTruncatedFiles) {
 
 TEST(ObjectFile, ComparesVersions) {
   EXPECT_EQ(check_note({7, MNEME_CALL_COUNT, MNEME_CUDA_CALLS_DIGEST}, "app").message(),
-            "app was linked by a Mneme with ABI version 7, this one has 2: link it again with `mneme config ldflags`");
+            "app was linked by a Mneme with ABI version 7, this one has 3: link it again with `mneme config ldflags`");
   EXPECT_EQ(check_note({MNEME_ABI_VERSION, 1, 0}, "app").code(), Code::incompatible);
 }
 

@@ -195,7 +195,7 @@ TEST(AcceptTable, NumbersTablesOnceAndRefusesOtherBuilds) {
   other.abi_version = 99;
   EXPECT_EQ(
       accept_table(other).to_string(),
-      "incompatible: app was linked by a Mneme with ABI version 99, this one has 2: link it again with `mneme config ldflags`");
+      "incompatible: app was linked by a Mneme with ABI version 99, this one has 3: link it again with `mneme config ldflags`");
   other = table;
   other.calls_digest = 1;
   EXPECT_EQ(accept_table(other).code(), Code::incompatible);

@@ -124,7 +124,7 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   bytes[0] = std::byte{'X'};
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 0: no segment starts here (wrong magic)");
   bytes.resize(10);
-  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 0: 10 bytes are fewer than a segment's header has (176)");
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 0: 10 bytes are fewer than a segment's header has (184)");
   bytes = whole;
   bytes.back() ^= std::byte{1};
   EXPECT_NE(failure(bytes).find("corrupt: x: segment offset 24: the checksum is "), std::string::npos);
@@ -135,7 +135,7 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   put(bytes, 8, uint32_t{9});
   EXPECT_EQ(
       failure(bytes),
-      "incompatible: x: a segment of ABI version 9, this Mneme reads 2: compile the program again with `mneme config cxxflags`");
+      "incompatible: x: a segment of ABI version 9, this Mneme reads 3: compile the program again with `mneme config cxxflags`");
   bytes = whole;
   put(bytes, 32, uint32_t{8});
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");
