@@ -155,7 +155,8 @@ TEST_F(RecordedWorkTest, WhatWasExpectedIsNotTakenForWhatCame) {
 TEST_F(RecordedWorkTest, WhatIsLeftIsWholeOnceItIsFetched) {
   open({scaled(1000, 3)});
   bool left_one = false;
-  const DeviceWork::Watch leaving{[](auto) { return true; }, [] { return true; }, {}, [&] { return left_one = true; }};
+  const DeviceWork::Watch leaving{
+      .timed = [](auto) { return true; }, .going_on = [] { return true; }, .leave = [&] { return left_one = true; }};
   // After a run that something held up, and the first, the next is waited for.
   const auto leave = [&](unsigned iterations) {
     left_one = false;
