@@ -133,9 +133,12 @@ void Recorder::finish_group() {
 // A launch waits until no more than may be in flight is not written, and where the disk is slower than the program, so that what
 // is not synced yet is not more than before. Meanwhile this thread helps to write.
 void Recorder::wait_for_room() {
-  while (!commits_.has_room() && writers_->help(WriterThreads::Order::later)) {
+  if (!commits_.has_room()) {
+    const WriterThreads::Hurry hurry(*writers_);
+    while (!commits_.has_room() && writers_->help(WriterThreads::Order::later)) {
+    }
+    commits_.wait_for_room();
   }
-  commits_.wait_for_room();
   if (commit_groups_->at_once)
     endings_.wait();
   else if (commit_groups_->is_full(half(staging_.queue)))

@@ -156,7 +156,7 @@ std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, c
 
 void Recorder::finish() {
   const Timed timed(environment_.report, &RecordingReport::ending);
-  writers_->hurry();
+  const WriterThreads::Hurry hurry(*writers_);
   commit_groups_->at_once = true;
   commits_.finish();
   endings_.finish();

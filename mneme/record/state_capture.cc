@@ -137,7 +137,11 @@ Status StateCapture::put_zeros(Publication& publication) {
 // Where the ring has no piece, it waits for the digests of what is in one.
 Result<std::shared_ptr<std::byte[]>> StateCapture::take_piece() {
   const Clock::time_point begin = Clock::now();
-  auto piece = ring_.take([&] { return writers_->help(WriterThreads::Order::first); });
+  std::optional<WriterThreads::Hurry> hurry;  // once it waits
+  auto piece = ring_.take([&] {
+    if (!hurry) hurry.emplace(*writers_);
+    return writers_->help(WriterThreads::Order::first);
+  });
   const Clock::duration pinning = ring_.pinning() - std::exchange(pinned_before_, ring_.pinning());
   cost_.pinning += pinning;
   cost_.digesting += Clock::now() - begin - pinning;

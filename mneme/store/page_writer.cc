@@ -7,8 +7,8 @@
 namespace mneme {
 namespace {
 
-// What one thread takes of a lent batch.
-constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
+// What one thread takes of a lent batch at a time: of what it digests, and of what it compresses, which takes thirty times as long.
+constexpr uint64_t kPartBytes = Bytes(1_MiB).count, kStoredPartBytes = Bytes(128_KiB).count;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void PageWriter::add(WriterThreads::Order order, uint64_t& pending, uint64_t siz
     std::lock_guard lock(mutex_);
     pending += size;
   }
-  writers_->add(order, this, [this, &pending, size, work = std::move(work)]() mutable {
+  auto run = [this, &pending, size, work = std::move(work)]() mutable {
     std::unique_lock lock(mutex_);
     const bool failed = !status_.ok();
     lock.unlock();
@@ -58,7 +58,14 @@ void PageWriter::add(WriterThreads::Order order, uint64_t& pending, uint64_t siz
     if (status_.ok()) status_ = std::move(status);
     pending -= size;
     changed_.notify_all();
-  });
+  };
+  try {
+    writers_->add(order, this, std::move(run));
+  } catch (const std::bad_alloc&) {
+    std::lock_guard lock(mutex_);
+    pending -= size;  // nobody will do it
+    throw;
+  }
 }
 
 Status PageWriter::put(PageBatch batch) {
@@ -145,14 +152,20 @@ Status PageWriter::digest_lent(const Part& part) {
     contents.push_back(page.content);
     size += page.content.size();
   }
-  std::shared_ptr<std::byte> kept = writers_->keep(contents);
+  const std::shared_ptr<std::byte> kept = writers_->keep(contents);
   if (!kept) return store(wanted);
   const std::byte* at = kept.get();
-  for (Wanted& page : wanted) {
-    page.content = {at, page.content.size()};
+  std::vector<Wanted> piece;
+  uint64_t piece_size = 0;
+  for (const Wanted& page : wanted) {
+    piece.push_back({page.digest, {at, page.content.size()}});
     at += page.content.size();
+    piece_size += page.content.size();
+    if (piece_size < kStoredPartBytes && at != kept.get() + size) continue;
+    add(WriterThreads::Order::later, kept_, piece_size, [this, kept, piece = std::move(piece)] { return store(piece); });
+    piece = {};
+    piece_size = 0;
   }
-  add(WriterThreads::Order::later, kept_, size, [this, kept, wanted = std::move(wanted)] { return store(wanted); });
   return {};
 }
 

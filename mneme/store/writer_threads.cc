@@ -20,7 +20,9 @@ constexpr size_t kFillings = 16;
 }  // namespace
 
 WriterThreads::WriterThreads(unsigned threads, Bytes memory)
-    : count_(threads != 0 ? threads : std::clamp(usable_processors() / 2, 1u, 8u)), blocks_left_(memory.count / kBlock.count) {}
+    : count_(threads != 0 ? threads : std::clamp(usable_processors() / 2, 1u, 8u)),
+      hurried_count_(std::max(count_, std::min(usable_processors(), 16u))),
+      blocks_left_(memory.count / kBlock.count) {}
 
 WriterThreads::~WriterThreads() {
   {
@@ -35,7 +37,7 @@ WriterThreads::~WriterThreads() {
 
 void WriterThreads::start_all() {
   try {
-    for (; running_ < count_; ++running_) start_idle_thread([this] { run_all(); });
+    for (; running_ < most(); ++running_) start_idle_thread([this] { run_all(); });
   } catch (const std::system_error&) {
     // Those that there are do all the work.
   }
@@ -47,10 +49,18 @@ bool WriterThreads::start() {
   return running_ != 0;
 }
 
-void WriterThreads::hurry() {
-  std::lock_guard lock(mutex_);
-  count_ = std::max(count_, std::min(usable_processors(), 16u));
-  if (!queues_[0].empty() || !queues_[1].empty()) start_all();
+WriterThreads::Hurry::Hurry(WriterThreads& threads) : threads_(threads) {
+  {
+    std::lock_guard lock(threads_.mutex_);
+    ++threads_.hurries_;
+    if (!threads_.queues_[0].empty() || !threads_.queues_[1].empty()) threads_.start_all();
+  }
+  threads_.changed_.notify_all();
+}
+
+WriterThreads::Hurry::~Hurry() {
+  std::lock_guard lock(threads_.mutex_);
+  --threads_.hurries_;
 }
 
 void WriterThreads::add(Order order, const void* owner, std::function<void()> work) {
@@ -86,12 +96,14 @@ void WriterThreads::run_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
     Work work;
-    (void)changed_.wait_for(lock, kIdleThreadsEnd, [&] { return stopping_ || take(work, Order::later); });
+    (void)changed_.wait_for(lock, kIdleThreadsEnd, [&] { return stopping_ || (working_ < most() && take(work, Order::later)); });
     if (!work.run) break;
+    ++working_;
     lock.unlock();
     work.run();
     work = {};
     lock.lock();
+    --working_;
   }
   --running_;
   changed_.notify_all();

@@ -41,8 +41,17 @@ class WriterThreads {
   std::vector<std::function<void()>> take_all(const void* owner);
   // Starts the threads, if they do not run. False: the system starts none.
   bool start();
-  // Has as many threads work as there are processors, 16 at most, since the program does nothing but wait for them any more.
-  void hurry();
+  // While one lives the program does nothing but wait for this work: as many threads do it as there are processors, 16 at most.
+  class Hurry {
+   public:
+    explicit Hurry(WriterThreads& threads);
+    ~Hurry();
+    Hurry(const Hurry&) = delete;
+    Hurry& operator=(const Hurry&) = delete;
+
+   private:
+    WriterThreads& threads_;
+  };
 
   // Memory of kBlock. Null: all of it is in use, or the system has none.
   using Block = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
@@ -74,12 +83,14 @@ class WriterThreads {
   void run_all();                     // until the thread ends
   bool take(Work& work, Order upto);  // under the mutex
   void start_all();                   // under the mutex
+  unsigned most() const { return hurries_ != 0 ? hurried_count_ : count_; }  // threads that work at once
   void give_back(std::byte* block);
   std::shared_ptr<Filling> take_filling(uint64_t size);  // one that nobody else fills
   void put_filling(std::shared_ptr<Filling> filling);
 
-  std::mutex mutex_;              // over everything below
-  unsigned count_, running_ = 0;  // threads that there may be, and that there are
+  const unsigned count_, hurried_count_;
+  std::mutex mutex_;  // over everything below
+  unsigned running_ = 0, working_ = 0, hurries_ = 0;
   std::condition_variable changed_;
   std::array<std::deque<Work>, 2> queues_;
   bool stopping_ = false;

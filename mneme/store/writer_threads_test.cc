@@ -49,9 +49,86 @@ TEST(WriterThreads, MoreOfThemWorkWhenTheProgramOnlyWaits) {
   while (begun < 1) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(begun, 1);
-  threads.hurry();
-  while (begun < 2) std::this_thread::yield();
+  {
+    const WriterThreads::Hurry hurry(threads);
+    while (begun < 2) std::this_thread::yield();
+  }
   may_end.set_value();
+  while (begun < 3) std::this_thread::yield();
+}
+
+// Those that were started for a program that waited leave it the processors when it goes on.
+TEST(WriterThreads, FewerWorkOnceTheProgramGoesOn) {
+  if (usable_processors() < 2) GTEST_SKIP() << "one processor has one thread";
+  WriterThreads threads(1);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int working = 0, most = 0, may_end = 0;
+  const auto add = [&](int pieces) {
+    for (int i = 0; i < pieces; ++i)
+      threads.add(WriterThreads::Order::later, nullptr, [&] {
+        std::unique_lock lock(mutex);
+        most = std::max(most, ++working);
+        changed.notify_all();
+        changed.wait(lock, [&] { return may_end > 0; });
+        --may_end;
+        --working;
+      });
+  };
+  const auto wait_for = [&](auto is_so) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::seconds(60), is_so);
+  };
+  {
+    add(2);
+    const WriterThreads::Hurry hurry(threads);
+    ASSERT_TRUE(wait_for([&] { return working == 2; }));
+  }
+  const auto let_end = [&](int pieces) {
+    const std::lock_guard lock(mutex);
+    may_end += pieces;
+    changed.notify_all();
+  };
+  let_end(2);
+  while (wait_for([&] { return true; }) && working != 0) std::this_thread::yield();
+  most = 0;
+  add(8);
+  let_end(8);
+  std::atomic<bool> is_last = false;
+  threads.add(WriterThreads::Order::later, nullptr, [&] { is_last = true; });
+  while (!is_last) std::this_thread::yield();
+  EXPECT_EQ(most, 1);
+}
+
+// A program that waits for one launch waits for as long as its pages take, so many threads are to share them.
+TEST(WriterThreads, PagesOfOneLaunchAreStoredInManyPieces) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const auto writers = std::make_shared<WriterThreads>(1, 64_MiB);
+  std::promise<void> begun, may_go_on;
+  writers->add(WriterThreads::Order::first, nullptr, [&] {
+    begun.set_value();
+    may_go_on.get_future().wait();
+  });
+  ASSERT_TRUE(writers->start());
+  begun.get_future().wait();
+  Lent lent(*database, writers);
+  constexpr size_t kPages = 32;
+  SampleMemory memory{DevicePtr(0x7a0000000000), noise(kPages * kPageSize.count, 5), {}};
+  for (std::byte& byte : memory.before) byte &= std::byte{15};  // half as large when compressed
+  memory.after = memory.before;
+  lent.put(memory);
+  ASSERT_TRUE(lent.status.ok()) << lent.status.to_string();
+  size_t pieces = 0;
+  while (writers->help(WriterThreads::Order::later)) ++pieces;
+  EXPECT_EQ(pieces, kPages / 2);
+  may_go_on.set_value();
+  const KernelRecord kernel = sample_kernel();
+  ASSERT_TRUE(lent.commit(kernel).ok());
+  EXPECT_LT(lent.publication->written().count, kPages * kPageSize.count * 3 / 4);
+  const auto recorded = database->load_instance(kernel.static_hash, lent.instance);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
+  EXPECT_EQ(*read_region(*database, recorded->prologue.regions[0]), memory.before);
 }
 
 TEST(WriterThreads, IdleThreadsEndAndWorkStartsOthers) {
