@@ -58,7 +58,7 @@ find_program(MNEME_LLD ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH)
 # mneme_compile_together(<target> <file>... [ALONE <file>...]): the target's sources are compiled eight at a time, which takes a third of
 # what each by itself takes. Helpers of two files may have the same name in their anonymous namespaces: such a file is named behind
 # ALONE. With -DMNEME_COMPILE_TOGETHER=OFF all are compiled by themselves.
-option(MNEME_COMPILE_TOGETHER "Compile tests several sources at a time" ON)
+option(MNEME_COMPILE_TOGETHER "Compile several sources of a room at a time" ON)
 function(mneme_compile_together target)
   cmake_parse_arguments(TOGETHER "" "" "ALONE" ${ARGN})
   if(NOT MNEME_COMPILE_TOGETHER)
@@ -114,8 +114,8 @@ function(mneme_use_headers target)
   endforeach()
 endfunction()
 
-# mneme_room(NAME <room> [SOURCES <file>...] [DEPS <room>...] [LIBRARIES <target>...] [TEST_DEPS <target>...] [TESTS <file>...]
-#            [TESTS_ALONE <file>...] [TABLE <file> [TABLE_ROOMS <room>...]])
+# mneme_room(NAME <room> [SOURCES <file>...] [ALONE <file>...] [DEPS <room>...] [LIBRARIES <target>...] [TEST_DEPS <target>...]
+#            [TESTS <file>...] [TESTS_ALONE <file>...] [TABLE <file> [TABLE_ROOMS <room>...]])
 #
 # Declares one room: a static library mneme_<room> and, from the *_test.cc files that stand beside its sources, one test
 # executable mneme_<room>_test. Headers are included as "mneme/<room>/<file>.h". Every room has an include root of its own
@@ -127,13 +127,14 @@ endfunction()
 # What links the outer room links those within (mneme_rooms_within).
 #   DEPS       rooms whose headers this room may include (theirs come along)
 #   LIBRARIES  libraries from outside the project, private to the room's sources
+#   ALONE      those of the sources that are compiled by themselves (mneme_compile_together)
 #   TESTS      the test sources; default: every *_test.cc in the room's folder
-#   TESTS_ALONE  those that are compiled by themselves (mneme_compile_together)
+#   TESTS_ALONE  those of them that are compiled by themselves
 #   TEST_DEPS  what only the tests link
 #   FLAGS      compile options of the sources and tests
 #   TABLE      the source that may include the rooms within, and those of TABLE_ROOMS, which are linked as they are
 function(mneme_room)
-  cmake_parse_arguments(ROOM "" "NAME;TABLE" "TABLE_ROOMS;SOURCES;DEPS;LIBRARIES;TESTS;TESTS_ALONE;TEST_DEPS;FLAGS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME;TABLE" "TABLE_ROOMS;SOURCES;ALONE;DEPS;LIBRARIES;TESTS;TESTS_ALONE;TEST_DEPS;FLAGS" ${ARGN})
   mneme_room_root(${ROOM_NAME} root)
   string(REPLACE "/" "_" target mneme_${ROOM_NAME})
   string(REPLACE "/" "." dotted ${ROOM_NAME})
@@ -151,6 +152,7 @@ function(mneme_room)
     target_link_libraries(${target} PUBLIC ${deps} PRIVATE ${ROOM_LIBRARIES} mneme_warnings)
     target_compile_options(${target} PRIVATE ${ROOM_FLAGS})
     mneme_precompile(${target} ${kind})
+    mneme_compile_together(${target} ${ROOM_SOURCES} ALONE ${ROOM_ALONE} ${ROOM_TABLE})
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE ${root})

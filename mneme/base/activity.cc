@@ -26,7 +26,7 @@ constexpr uint64_t kLongestAllowance = (1 << 20) - 1;
 const Clock::time_point origin = Clock::now();  // the same in a child
 
 Word own_word{0};
-Word* shown = &own_word;
+Word* current_word = &own_word;
 uint64_t compile_memory = 0;
 rlim_t usual_memory_limit = RLIM_INFINITY;
 
@@ -64,7 +64,7 @@ void enter(Activity from, Activity to, Allowance allowance) {
     }
     ::setrlimit(RLIMIT_DATA, &limit);
   }
-  shown->store(word_of(to, allowance), std::memory_order_release);
+  current_word->store(word_of(to, allowance), std::memory_order_release);
 }
 
 }  // namespace
@@ -81,12 +81,12 @@ std::string_view to_string(Activity activity) {
   return "?";
 }
 
-ActivityScope::ActivityScope(Activity activity, Allowance allowance) : before_(shown->load(std::memory_order_relaxed)) {
+ActivityScope::ActivityScope(Activity activity, Allowance allowance) : before_(current_word->load(std::memory_order_relaxed)) {
   enter(reading_of(before_).activity, activity, allowance);
 }
 ActivityScope::~ActivityScope() {
   const ActivityBoard::Reading before = reading_of(before_);
-  enter(reading_of(shown->load(std::memory_order_relaxed)).activity, before.activity, before.allowance);
+  enter(reading_of(current_word->load(std::memory_order_relaxed)).activity, before.activity, before.allowance);
 }
 
 void limit_compile_memory(Bytes additional) { compile_memory = additional.count; }
@@ -103,13 +103,13 @@ ActivityBoard::ActivityBoard(ActivityBoard&& other) noexcept : page_(std::exchan
 
 ActivityBoard::~ActivityBoard() {
   if (page_ == nullptr) return;
-  if (shown == page_) shown = &own_word;
+  if (current_word == page_) current_word = &own_word;
   ::munmap(page_, sizeof(Word));
 }
 
 void ActivityBoard::show_this_process() const {
-  shown = static_cast<Word*>(page_);
-  shown->store(word_of(Activity::working, {}), std::memory_order_release);
+  current_word = static_cast<Word*>(page_);
+  current_word->store(word_of(Activity::working, {}), std::memory_order_release);
 }
 
 ActivityBoard::Reading ActivityBoard::read() const {

@@ -379,7 +379,7 @@ Status FileSystem::write_atomically(const Path& path, ByteSpan bytes) {
   MNEME_ASSIGN(PendingFile pending, PendingFile::write(*this, path, bytes));
   MNEME_TRY(pending.file().sync());
   MNEME_TRY(pending.take_place());
-  return sync_directory(path.has_parent_path() ? path.parent_path() : Path("."));
+  return sync_directory(folder_of(path));
 }
 
 bool is_temporary(std::string_view name) {

@@ -16,6 +16,9 @@ namespace mneme {
 
 using Path = std::filesystem::path;
 
+// The folder that a path lies in, "." for a bare name.
+inline Path folder_of(const Path& path) { return path.has_parent_path() ? path.parent_path() : Path("."); }
+
 // A file opened for reading. Several threads may read at once. The file is read and never mapped: when the disk fails, or
 // somebody cuts the file short, reading returns an error, where access to a mapping would end the process.
 class ReadableFile {

@@ -15,8 +15,6 @@ namespace {
 // As many links as Linux follows in one path.
 constexpr int kMostLinks = 40;
 
-Path folder_of(const Path& path) { return path.has_parent_path() ? path.parent_path() : Path("."); }
-
 class SpecialFile final : public WritableFile {
  public:
   SpecialFile(Descriptor file, Path path) : file_(std::move(file)), path_(std::move(path)) {}

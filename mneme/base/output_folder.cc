@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Path folder_of(const Path& path) { return path.has_parent_path() ? path.parent_path() : Path("."); }
-
 // "matvec/" is "matvec".
 Path without_slash(const Path& path) { return path.has_filename() ? path : path.parent_path(); }
 

@@ -31,6 +31,10 @@ constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes(n << 10); }
 constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes(n << 20); }
 constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes(n << 30); }
 
+// `unit` is not 0.
+constexpr uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit; }
+constexpr uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
 // An address that a kernel can dereference. Host code never dereferences one, except that of the CPU device, which owns it.
 struct DevicePtr {
   uint64_t address = 0;

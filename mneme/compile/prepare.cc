@@ -198,11 +198,6 @@ bool is_only_read(const llvm::GlobalVariable& variable) {
 
 }  // namespace
 
-bool is_kernel(const llvm::Function& function) {
-  const auto convention = function.getCallingConv();
-  return convention == llvm::CallingConv::PTX_Kernel || convention == llvm::CallingConv::AMDGPU_KERNEL;
-}
-
 bool is_state(const llvm::GlobalVariable& variable) {
   const unsigned space = variable.getAddressSpace();
   if (space != 0 && space != 1 && space != 4) return false;

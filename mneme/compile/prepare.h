@@ -10,11 +10,12 @@
 
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
+#include "mneme/ir/access.h"
 
 namespace mneme {
 
 // Whether the function has the calling convention of kernels, NVPTX's or AMDGCN's.
-bool is_kernel(const llvm::Function& function);
+using ir::is_kernel;
 
 // Whether the bytes of `variable` belong to the application's state, which the host, an earlier launch or the recording may
 // have written. That is every variable in generic, global or constant space, but for constants that are defined here and that

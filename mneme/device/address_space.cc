@@ -1,13 +1,6 @@
 #include "mneme/device/address_space.h"
 
 namespace mneme {
-namespace {
-
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit; }
-
-}  // namespace
-
 Result<DevicePtr> AddressSpace::allocate(Bytes size, Bytes alignment) {
   std::lock_guard lock(mutex_);
   if (size.count == 0) return error(Code::invalid_argument, "allocating device memory in the range at {}: the size is 0", base());

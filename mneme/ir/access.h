@@ -23,4 +23,10 @@ inline llvm::Module& llvm_module(Module& module) {
 }
 inline const llvm::Module& llvm_module(const Module& module) { return *module.impl().module; }
 
+inline bool is_kernel(const llvm::Function& function) {
+  const auto convention = function.getCallingConv();
+  return convention == llvm::CallingConv::PTX_Kernel || convention == llvm::CallingConv::AMDGPU_KERNEL ||
+         convention == llvm::CallingConv::SPIR_KERNEL;
+}
+
 }  // namespace mneme::ir

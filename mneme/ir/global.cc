@@ -228,9 +228,7 @@ Status set_calling_convention(const ValueRef& ref, const std::string& name) {
 
 Result<bool> is_kernel(const ValueRef& ref) {
   MNEME_ASSIGN(llvm::Function * function, get<llvm::Function>(ref));
-  const auto convention = function->getCallingConv();
-  return convention == llvm::CallingConv::PTX_Kernel || convention == llvm::CallingConv::AMDGPU_KERNEL ||
-         convention == llvm::CallingConv::SPIR_KERNEL;
+  return is_kernel(*function);
 }
 
 Result<bool> is_intrinsic(const ValueRef& ref) {

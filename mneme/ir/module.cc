@@ -109,11 +109,6 @@ Result<std::unique_ptr<llvm::Module>> parse_text(llvm::LLVMContext& context, Byt
   return module;
 }
 
-bool is_kernel(const llvm::Function& function) {
-  const auto convention = function.getCallingConv();
-  return convention == llvm::CallingConv::PTX_Kernel || convention == llvm::CallingConv::AMDGPU_KERNEL;
-}
-
 }  // namespace
 
 Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

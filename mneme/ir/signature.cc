@@ -9,11 +9,6 @@
 namespace mneme::ir {
 namespace {
 
-bool is_kernel(const llvm::Function& function) {
-  const auto convention = function.getCallingConv();
-  return convention == llvm::CallingConv::PTX_Kernel || convention == llvm::CallingConv::AMDGPU_KERNEL;
-}
-
 std::string kernels_of(const llvm::Module& module) {
   std::string all;
   for (const llvm::Function& function : module)

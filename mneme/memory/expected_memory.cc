@@ -8,9 +8,6 @@ namespace {
 // What is brought from the database at a time.
 constexpr Bytes kPiece = 64_MiB;
 
-uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit; }
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
 }  // namespace
 
 std::vector<PageUpload> prologue_pages(const MemoryPlan& plan, DevicePtr address, Bytes size, uint64_t moved) {

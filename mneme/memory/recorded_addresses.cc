@@ -8,9 +8,6 @@
 namespace mneme {
 namespace {
 
-uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit; }
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
 // Whether it lies at its recorded address, on the device, and not in the recorder's range.
 bool lies_outside(const PlannedRegion& region) {
   return region.placement == Placement::recorded_address && !region.prologue.in_recorders_range() &&

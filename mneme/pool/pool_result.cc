@@ -15,8 +15,6 @@ constexpr std::array<std::string_view, 9> kFailures = {"none",           "wrong_
                                                        "cancelled"};
 constexpr std::array<std::string_view, 3> kOrigins = {"measured", "shared", "resumed"};
 
-Status corrupt(std::string_view what) { return error(Code::corrupt, "a result of a pool: {}", what); }
-
 }  // namespace
 
 std::string_view to_string(Failure failure) { return kFailures[static_cast<size_t>(failure)]; }
@@ -59,12 +57,12 @@ Json to_json(const PoolResult& result, Json configuration, const Digest& whole_d
 }
 
 Result<PoolResult> pool_result_from_json(const Json& json) {
-  if (!json.is_object() || !json.contains("configuration") || !json.contains("failure")) return corrupt("members are missing");
+  if (!json.is_object() || !json.contains("configuration") || !json.contains("failure")) return corrupt_result("members are missing");
   PoolResult result;
   MNEME_ASSIGN(result.configuration, configuration_from_json(json["configuration"]));
   if (json["failure"].is_string()) {
     auto failure = parse_failure(json["failure"].get<std::string>());
-    if (!failure) return corrupt("an unknown failure");
+    if (!failure) return corrupt_result("an unknown failure");
     result.failure = *failure;
     if (auto reason = json.find("reason"); reason != json.end() && reason->is_string()) result.reason = *reason;
   }
@@ -78,7 +76,7 @@ Result<PoolResult> pool_result_from_json(const Json& json) {
   }
   if (auto with = json.find("shared_with"); with != json.end() && with->is_string()) {
     auto digest = Digest::from_hex(with->get<std::string>());
-    if (!digest.ok()) return corrupt("'shared_with' is no digest");
+    if (!digest.ok()) return corrupt_result("'shared_with' is no digest");
     result.shared_with = *digest;
   }
   return result;

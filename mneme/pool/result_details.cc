@@ -8,8 +8,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-Status corrupt(std::string_view what) { return error(Code::corrupt, "a result of a pool: {}", what); }
-
 // What never came to a device: "false" and 0 would say that something had been tried.
 Json without_verdict(Json json) {
   for (auto member = json.begin(); member != json.end();) {
@@ -45,22 +43,22 @@ Result<std::vector<SpecialisationReport>> reports_from_json(const Json& json) {
 }
 
 Result<std::vector<StageTime>> times_from_json(const Json& json) {
-  if (!json.is_object()) return corrupt("'times' is no object");
+  if (!json.is_object()) return corrupt_result("'times' is no object");
   std::vector<StageTime> times;
   for (const auto& [stage, time] : json.items()) {
-    if (!time.is_number()) return corrupt("'times' has what is no number");
+    if (!time.is_number()) return corrupt_result("'times' has what is no number");
     times.push_back({stage, Nanoseconds(time.get<double>())});
   }
   return times;
 }
 
 Result<std::vector<InstanceResult>> instances_from_json(const Json& json) {
-  if (!json.is_array()) return corrupt("'instances' is no list");
+  if (!json.is_array()) return corrupt_result("'instances' is no list");
   std::vector<InstanceResult> instances;
   for (const Json& one : json) {
     const bool whole = one.is_object() && one.contains("record_id") && one["record_id"].is_string() && one.contains("result");
     const auto record_id = whole ? Digest::from_hex(one["record_id"].get<std::string>()) : Result<Digest>(Digest());
-    if (!whole || !record_id.ok()) return corrupt("'instances' has what lacks 'record_id' or 'result'");
+    if (!whole || !record_id.ok()) return corrupt_result("'instances' has what lacks 'record_id' or 'result'");
     MNEME_ASSIGN(ReplayResult result, replay_result_from_json(one["result"]));
     instances.push_back({*record_id, std::move(result)});
   }
@@ -98,8 +96,10 @@ Json to_json(const ResultDetails& details) {
   return json;
 }
 
+Status corrupt_result(std::string_view what) { return error(Code::corrupt, "a result of a pool: {}", what); }
+
 Result<ResultDetails> result_details_from_json(const Json& json) {
-  if (!json.is_object()) return corrupt("it is no object");
+  if (!json.is_object()) return corrupt_result("it is no object");
   ResultDetails details;
   const auto specialised = json.find("specialised"), instances = json.find("instances");
   const bool of_several = specialised != json.end() && specialised->is_array();
@@ -121,7 +121,7 @@ Status add_compilation(ResultDetails& details, const Json& about) {
   if (!about.is_object()) return {};
   std::vector<SpecialisationReport> reports;
   if (const auto specialised = about.find("specialised"); specialised != about.end() && !specialised->is_null()) {
-    if (!specialised->is_array()) return corrupt("'specialised' is no list");
+    if (!specialised->is_array()) return corrupt_result("'specialised' is no list");
     MNEME_ASSIGN(reports, reports_from_json(*specialised));
   }
   std::vector<StageTime> compiled;

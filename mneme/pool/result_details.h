@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "mneme/base/digest.h"
@@ -38,6 +39,9 @@ struct ResultDetails {
 nlohmann::json to_json(const ResultDetails& details);
 // Reads what this version or an older one wrote. corrupt, naming the key: it is not what to_json() wrote.
 Result<ResultDetails> result_details_from_json(const nlohmann::json& json);
+
+// What these and pool_result_from_json() (pool_result.h) say of JSON that is none of theirs.
+Status corrupt_result(std::string_view what);
 
 // Adds what a compile worker told (CodeTranslated::about): {"times": {stage: ns}, "specialised": [a report for each instance]}.
 // Either member may be missing. corrupt: `about` is an object of another form; nothing is added then.

@@ -126,7 +126,7 @@ Status ResultLog::begin(const Json& about, FileSystem& files) {
   }
   MNEME_TRY(file_->sync());
   MNEME_TRY(files.rename(fresh_of(path_), path_));
-  return files.sync_directory(path_.has_parent_path() ? path_.parent_path() : Path("."));
+  return files.sync_directory(folder_of(path_));
 }
 
 Status ResultLog::append(const PoolResult& result, const Json& configuration, const Digest& whole_digest) {

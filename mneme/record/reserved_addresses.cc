@@ -5,12 +5,6 @@
 #include "mneme/device/address_space.h"
 
 namespace mneme {
-namespace {
-
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
-}  // namespace
-
 std::optional<MemoryRange> ReservedAddresses::place(Bytes size, uint64_t alignment) {
   constexpr Bytes kAll = kHostMemoryBase - kReservationsBase;
   if (size.count == 0 || size > kAll || alignment > kAll.count || (alignment & (alignment - 1)) != 0) return std::nullopt;

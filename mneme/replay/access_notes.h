@@ -2,12 +2,18 @@
 // (compile/access_tracking.h).
 #pragma once
 
+#include <chrono>
+
 #include "mneme/base/status.h"
 #include "mneme/compile/access_tracking.h"
 #include "mneme/device/device.h"
 #include "mneme/memory/memory_plan.h"
 
 namespace mneme {
+
+// A launch that takes longer is not made with notes, which take it many times as long: no code takes more than this factor.
+inline constexpr std::chrono::seconds kLongestNotedLaunch(1);
+inline constexpr double kLongestNotedFactor = 1000;
 
 // The notes take two bytes for each byte of the plan's copy of memory; 24 where they say which block or thread accessed it.
 // Owns the memory. The device must outlive it.

@@ -10,9 +10,6 @@
 namespace mneme {
 namespace {
 
-// Code that notes its accesses takes many times as long as without.
-constexpr std::chrono::seconds kLongestLaunch(1);
-constexpr double kLongestFactor = 1000;  // no code takes so much longer
 constexpr int kRounds = 3;
 
 }  // namespace
@@ -176,10 +173,10 @@ CompileOptions Session::tracked_options() const {
 }
 
 Result<AccessNotes> Session::note_accesses(Nanoseconds time) {
-  if (time > kLongestLaunch)
+  if (time > kLongestNotedLaunch)
     return error(Code::unsupported,
                  "the recorded launch takes more than {} s, and takes many times that when it notes its accesses",
-                 kLongestLaunch.count());
+                 kLongestNotedLaunch.count());
 
   auto notes = AccessNotes::create(device_, *stream_, plan_);
   if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
@@ -187,7 +184,7 @@ Result<AccessNotes> Session::note_accesses(Nanoseconds time) {
   MNEME_ASSIGN(Loaded tracked, load_code(code));
   MNEME_TRY(notes->attach(*tracked.module, *stream_));
   MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
-  ActivityScope tracking(Activity::tracking, kLongestFactor * time);
+  ActivityScope tracking(Activity::tracking, kLongestNotedFactor * time);
   MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), memory_->parameters()));
   MNEME_TRY(stream_->synchronize());
   return notes;

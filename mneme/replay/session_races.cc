@@ -9,9 +9,6 @@
 namespace mneme {
 namespace {
 
-// As for the mask: code that notes its accesses takes many times as long as without.
-constexpr std::chrono::seconds kLongestLaunch(1);
-constexpr double kLongestFactor = 1000;
 constexpr uint64_t kPartOfMemory = 4;  // notes take at most one part of this many of the device's
 
 // Who is told apart: threads where none waits for another and all have a number.
@@ -36,9 +33,9 @@ RaceReport Session::find_races(const Configuration& configuration, const std::ve
 Status Session::look_for_races(const Configuration& configuration, const std::vector<TypedRange>& ranges, RaceReport& report) {
   if (code_->sources() == nullptr) return no_ir(kernel_, "and its accesses cannot be noted");
   if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
-  if (run_time_ > kLongestLaunch)
+  if (run_time_ > kLongestNotedLaunch)
     return error(Code::unsupported, "the launch takes more than {} s, and many times that when it notes its accesses",
-                 kLongestLaunch.count());
+                 kLongestNotedLaunch.count());
   MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
   MNEME_ASSIGN(const ir::Module* module, source->module());
@@ -62,7 +59,7 @@ Status Session::look_for_races(const Configuration& configuration, const std::ve
   MNEME_TRY(notes.attach(*tracked.module, *stream_));
   MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
   {
-    ActivityScope tracking(Activity::tracking, kLongestFactor * run_time_);
+    ActivityScope tracking(Activity::tracking, kLongestNotedFactor * run_time_);
     MNEME_TRY(stream_->launch(*tracked.kernel, request.shape, memory_->parameters()));
     MNEME_TRY(stream_->synchronize());
   }

@@ -6,7 +6,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "mneme instances";
+constexpr const char* kInstancesFormat = "mneme instances";
 constexpr const char* kArchiveFormat = "mneme archive";
 constexpr size_t kDigestDigits = 32;
 
@@ -169,7 +169,7 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
 }
 
 std::string encode_list_header(const InstanceListHeader& header) {
-  const json root = {{"format", kFormat},
+  const json root = {{"format", kInstancesFormat},
                      {"version", to_json(header.version)},
                      {"static_hash", header.static_hash.hex()},
                      {"bytes", header.bytes},
@@ -187,7 +187,7 @@ Result<InstanceListHeader> decode_list_header(std::string_view text, const std::
   MNEME_ASSIGN(json root, parse_json(line, name));
   JsonCursor at(root, name);
   InstanceListHeader header;
-  MNEME_ASSIGN(header.version, read_format(at, kFormat, name));
+  MNEME_ASSIGN(header.version, read_format(at, kInstancesFormat, name));
   MNEME_TRY(at.read("static_hash", header.static_hash));
   MNEME_TRY(at.read("bytes", header.bytes));
   MNEME_TRY(at.read("lines", header.lines));

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "mneme kernel";
+constexpr const char* kKernelFormat = "mneme kernel";
 constexpr std::array kParameterKinds = {"integer", "floating", "pointer", "aggregate", "opaque"};
 constexpr std::array kLevels = {CodeLevel::ir, CodeLevel::ptx, CodeLevel::cubin};
 // In a list of its own each, since a reader before version 2.5 knows no code objects, and reads what it does not know over.
@@ -180,7 +180,7 @@ std::optional<uint16_t> version_of_checksum(json document) {
 Result<FormatVersion> read_version(const JsonCursor& root, const std::string& name) {
   std::string format;
   MNEME_TRY(root.read("format", format));
-  if (format != kFormat) return root.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kFormat, format));
+  if (format != kKernelFormat) return root.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kKernelFormat, format));
   MNEME_ASSIGN(JsonCursor version, root.member("version"));
   uint64_t major = 0, minor = 0;
   MNEME_TRY(version.read("major", major, 0xffff));
@@ -220,7 +220,7 @@ std::string encode_kernel(const KernelDocument& document) {
   const bool has_ir = document.kernel.level == CodeLevel::ir;
   FormatVersion version = has_ir ? kCommonVersion : kCodeLevelVersion;
   if (has_ir && document.kernel.find_image(CodeImageRecord::Kind::hsaco) != nullptr) version = kCodeObjectVersion;
-  json root = {{"format", kFormat},
+  json root = {{"format", kKernelFormat},
                {"version", {{"major", version.major}, {"minor", version.minor}}},
                {"kernel", to_json(document.kernel)}};
   if (has_ir)

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "mneme profile";
+constexpr const char* kProfileFormat = "mneme profile";
 constexpr uint64_t kMajor = 1, kMinor = 0;
 
 json extents(const Dim3& d) { return json::array({d.x, d.y, d.z}); }
@@ -161,7 +161,7 @@ std::string encode_launch_profile(const LaunchProfile& profile) {
   const double whole = profile.total();
   json kernels = json::array();
   for (const KernelProfile& kernel : profile.kernels) kernels.push_back(to_json(kernel, whole));
-  const json root = {{"format", kFormat},
+  const json root = {{"format", kProfileFormat},
                      {"version", {{"major", kMajor}, {"minor", kMinor}}},
                      {"clock_source", profile.clock_source},
                      {"device_kind", profile.device_kind},
@@ -176,7 +176,7 @@ Result<LaunchProfile> decode_launch_profile(std::string_view text, const std::st
   const JsonCursor at(root, name);
   std::string format;
   MNEME_TRY(at.read("format", format));
-  if (format != kFormat) return at.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kFormat, format));
+  if (format != kProfileFormat) return at.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kProfileFormat, format));
   MNEME_ASSIGN(const JsonCursor version, at.member("version"));
   uint64_t major = 0;
   MNEME_TRY(version.read("major", major));

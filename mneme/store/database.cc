@@ -71,7 +71,7 @@ Result<KernelFile> locate_kernel(const Path& path) {
     return error(Code::invalid_argument, "{} is not named like a recorded kernel, DIR/<static-hash>.json (32 hexadecimal digits)",
                  path.string());
   if (!files.exists(path)) return error(Code::not_found, "there is no recorded kernel {}", path.string());
-  return KernelFile{path.has_parent_path() ? path.parent_path() : Path("."), *static_hash};
+  return KernelFile{folder_of(path), *static_hash};
 }
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

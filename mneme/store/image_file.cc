@@ -6,6 +6,7 @@
 #include "mneme/base/compress.h"
 #include "mneme/snapshot/codec.h"
 #include "mneme/snapshot/container.h"
+#include "mneme/store/corrupt.h"
 
 namespace mneme {
 namespace {
@@ -24,11 +25,6 @@ struct ImageHeader {
   uint64_t reserved[2];
 };
 static_assert(sizeof(ImageHeader) == 88);
-
-template <typename... Args>
-Status corrupt(const std::string& name, uint64_t offset, fmt::format_string<Args...> what, Args&&... args) {
-  return error(Code::corrupt, "{}: offset {}: {}", name, offset, fmt::format(what, std::forward<Args>(args)...));
-}
 
 Result<ImageHeader> read_header(ByteSpan file, const std::string& name) {
   if (file.empty()) return corrupt(name, 0, "the file is empty");

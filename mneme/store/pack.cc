@@ -7,6 +7,7 @@
 #include "mneme/base/compress.h"
 #include "mneme/snapshot/codec.h"
 #include "mneme/snapshot/snapshot.h"
+#include "mneme/store/corrupt.h"
 
 namespace mneme {
 namespace {
@@ -61,11 +62,6 @@ ByteSpan bytes_of(const T& value) {
 Digest checksum_of(ByteSpan header, ByteSpan index, Footer footer) {
   std::memset(footer.checksum, 0, sizeof footer.checksum);
   return Hasher().add(header).add(index).add(bytes_of(footer)).finish();
-}
-
-template <typename... Args>
-Status corrupt(const std::string& name, uint64_t offset, fmt::format_string<Args...> what, Args&&... args) {
-  return error(Code::corrupt, "{}: offset {}: {}", name, offset, fmt::format(what, std::forward<Args>(args)...));
 }
 
 // Both ends of a pack, as they lie in it.

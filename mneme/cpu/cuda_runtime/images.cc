@@ -14,8 +14,6 @@
 namespace mneme::emulation {
 namespace {
 
-uint64_t round_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
-
 // The state globals of an image: defined ones, each once, by name.
 std::map<std::string_view, SegmentGlobal> state_globals(const SegmentTable& table) {
   std::map<std::string_view, SegmentGlobal> globals;

@@ -32,8 +32,6 @@ constexpr uint32_t kMostStepsHeldBack = 256;
 constexpr uint64_t kSmallestSharedAlignment = 16;
 constexpr unsigned kDefaultFloatingPointControl = 0x1f80;
 
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
 uint64_t stack_bytes(const mneme_cpu_kernel& kernel) {
   const bool loop = kernel.mode == MNEME_CPU_LOOP;
   if (kernel.stack_bytes == 0) return loop ? kLoopStack : kUnknownStack;
