@@ -57,7 +57,8 @@ Json to_json(const PoolResult& result, Json configuration, const Digest& whole_d
 }
 
 Result<PoolResult> pool_result_from_json(const Json& json) {
-  if (!json.is_object() || !json.contains("configuration") || !json.contains("failure")) return corrupt_result("members are missing");
+  if (!json.is_object() || !json.contains("configuration") || !json.contains("failure"))
+    return corrupt_result("members are missing");
   PoolResult result;
   MNEME_ASSIGN(result.configuration, configuration_from_json(json["configuration"]));
   if (json["failure"].is_string()) {

@@ -180,7 +180,8 @@ std::optional<uint16_t> version_of_checksum(json document) {
 Result<FormatVersion> read_version(const JsonCursor& root, const std::string& name) {
   std::string format;
   MNEME_TRY(root.read("format", format));
-  if (format != kKernelFormat) return root.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kKernelFormat, format));
+  if (format != kKernelFormat)
+    return root.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kKernelFormat, format));
   MNEME_ASSIGN(JsonCursor version, root.member("version"));
   uint64_t major = 0, minor = 0;
   MNEME_TRY(version.read("major", major, 0xffff));

@@ -176,7 +176,8 @@ Result<LaunchProfile> decode_launch_profile(std::string_view text, const std::st
   const JsonCursor at(root, name);
   std::string format;
   MNEME_TRY(at.read("format", format));
-  if (format != kProfileFormat) return at.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kProfileFormat, format));
+  if (format != kProfileFormat)
+    return at.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kProfileFormat, format));
   MNEME_ASSIGN(const JsonCursor version, at.member("version"));
   uint64_t major = 0;
   MNEME_TRY(version.read("major", major));

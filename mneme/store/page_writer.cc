@@ -7,7 +7,8 @@
 namespace mneme {
 namespace {
 
-// What one thread takes of a lent batch at a time: of what it digests, and of what it compresses, which takes thirty times as long.
+// What one thread takes of a lent batch at a time: of what it digests, and of what it compresses, which takes thirty times as
+// long.
 constexpr uint64_t kPartBytes = Bytes(1_MiB).count, kStoredPartBytes = Bytes(128_KiB).count;
 
 }  // namespace

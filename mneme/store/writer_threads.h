@@ -80,9 +80,9 @@ class WriterThreads {
     size_t contents = 0;
   };
 
-  void run_all();                     // until the thread ends
-  bool take(Work& work, Order upto);  // under the mutex
-  void start_all();                   // under the mutex
+  void run_all();                                                            // until the thread ends
+  bool take(Work& work, Order upto);                                         // under the mutex
+  void start_all();                                                          // under the mutex
   unsigned most() const { return hurries_ != 0 ? hurried_count_ : count_; }  // threads that work at once
   void give_back(std::byte* block);
   std::shared_ptr<Filling> take_filling(uint64_t size);  // one that nobody else fills
