@@ -27,20 +27,29 @@ bool is_data_of(std::string_view rights, std::string_view name) {
 }  // namespace
 
 HostMappings HostMappings::now() {
-  HostMappings all;
   std::FILE* file = std::fopen("/proc/self/maps", "re");
-  if (!file) return all;
+  if (!file) return {};
+  HostMappings all = read(file);
+  std::fclose(file);
+  return all;
+}
+
+HostMappings HostMappings::read(std::FILE* file) {
+  HostMappings all;
   char line[512];
   bool begins = true;  // a line that is longer than the buffer goes on
   while (std::fgets(line, sizeof line, file)) {
     uint64_t begin = 0, end = 0;
     char rights[5] = {};
     int name = 0;  // where it begins, behind rights, offset, device and inode
-    if (begins && std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &name) == 3)
-      all.mappings_.push_back({begin, end, rights[1] == 'w', is_data_of(rights, line + name)});
+    if (begins && std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &name) == 3) {
+      // The system tells some pages of lines at a time. What another thread has changed between two of them may be told twice:
+      // a heap that has grown comes again, whole.
+      if (!all.mappings_.empty()) begin = std::max(begin, all.mappings_.back().end);
+      if (begin < end) all.mappings_.push_back({begin, end, rights[1] == 'w', is_data_of(rights, line + name)});
+    }
     begins = std::char_traits<char>::find(line, std::char_traits<char>::length(line), '\n') != nullptr;
   }
-  std::fclose(file);
   all.known_ = !all.mappings_.empty();
   return all;
 }

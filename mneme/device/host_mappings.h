@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 
 #include "mneme/base/memory_range.h"
@@ -13,6 +14,8 @@ class HostMappings {
  public:
   // As they are now. Without /proc nothing is known, and every address counts as taken and writable.
   static HostMappings now();
+  // From lines such as /proc/self/maps has. No two of the mappings overlap, whatever stands there.
+  static HostMappings read(std::FILE* file);
 
   bool holds(uint64_t address) const;
   bool is_writable(uint64_t address) const;

@@ -47,6 +47,23 @@ TEST(HostMappings, DataIsWhatTheProcessMayReadAndNoCode) {
   EXPECT_FALSE(HostMappings().is_data(reinterpret_cast<uint64_t>(&variable))) << "nothing is known";
 }
 
+// As the system tells it of a heap that another thread lets grow between two of its answers.
+TEST(HostMappings, WhatGrowsWhileItIsReadOverlapsNothing) {
+  char lines[] =
+      "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
+      "7f0000000000-7f0000022000 rw-p 00000000 00:00 0 \n"
+      "7f0000010000-7f0000020000 r--p 00000000 00:00 0 \n"
+      "7f0000022000-7f0004000000 ---p 00000000 00:00 0 \n";
+  std::FILE* file = ::fmemopen(lines, sizeof lines - 1, "r");
+  ASSERT_NE(file, nullptr);
+  const HostMappings mappings = HostMappings::read(file);
+  std::fclose(file);
+  EXPECT_EQ(mappings.data(), (std::vector{MemoryRange{DevicePtr(0x7f0000000000), Bytes(0x22000)}}));
+  EXPECT_TRUE(mappings.is_writable(0x7f0000021fff));
+  EXPECT_TRUE(mappings.holds(0x7f0000022000));
+  EXPECT_FALSE(mappings.is_data(0x7f0000022000));
+}
+
 TEST(HostMappings, ThatAByteCanBeReadIsAskedWithoutAFault) {
   const Pages none(PROT_NONE), readable(PROT_READ);
   EXPECT_TRUE(may_be_readable(readable.at(kPage)));

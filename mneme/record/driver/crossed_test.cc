@@ -68,6 +68,7 @@ TEST_P(CrossedTest, EachKindOfLaunchIsRecordedWithTheMemory) {
   const std::string printed = bare(arguments, MNEME_TEST_CROSSED);
   EXPECT_EQ(printed, std::string(GetParam().kind) + ": 12 to 1011\n");
   EXPECT_EQ(recorded(arguments, MNEME_TEST_CROSSED), printed);
+  EXPECT_EQ(report().failure.get(), "");
   EXPECT_EQ(report().launches, std::size(kLaunches));
   ASSERT_EQ(report().instances, std::size(kLaunches));
   const auto instances = kernels().at(0).instances;
