@@ -2,6 +2,7 @@
 """What recording costs: programs bare, and recorded by two versions of Mneme, in turn, as medians.
 
     bench/record.py --before PREFIX --after PREFIX [--device cuda] [--runs 9] [--only NAME]... [--program 'COMMAND']...
+                    [--every 'COMMAND']...
                     [--folder DIR] [--memory-folder /dev/shm] [--scale 1.0]
 
 A PREFIX is where a package was unpacked or Mneme was installed. The programs are the recordable ones of the package --after
@@ -13,7 +14,9 @@ solver_200    the same on 512 MiB, every launch of 200 iterations
 slices_all    1 % of 2 GiB changes in each of 200 launches, every launch
 kernels       100 kernels of 1 MiB, the first launch of each
 large         conjugate gradients on 32 GiB, the first launch of each kernel
-COMMAND       a program of somebody else, the first launch of each kernel: --program './main -nx 184 -ny 184 -nz 184'
+slices_10000  1 % of 64 MiB changes in each of 10,000 launches, every launch
+COMMAND       a program of somebody else, the first launch of each kernel: --program './main -nx 184 -ny 184 -nz 184'; with --every
+              every launch
 
 What bounds a recording is measured in the same run: the rate at which the device copies to pinned memory ("bus"), and the rate at
 which the folder's disk takes a file as large as the database, of 256 MiB to 2 GiB ("disk"), without the page cache; where that is
@@ -45,6 +48,7 @@ CASES = {
     "solver_200": ("solver", [512, 200], ["--max", "100000"]),
     "slices_all": ("slices", [2048, 200, 100], ["--max", "100000"]),
     "kernels": ("many_kernels", [1024, 1], ["--max", "1"]),
+    "slices_10000": ("slices", [64, 10000, 100], ["--max", "all"]),
     "large": ("solver", [32768, 3], ["--max", "1"]),
 }
 # For what the program waited, but `committing`, of which most is done while it goes on.
@@ -100,9 +104,9 @@ class Case:
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
         if name not in CASES:
-            self.program, self.sizes, self.arguments = None, [], ["--max", "1"]
+            self.program, self.sizes, self.arguments = None, [], ["--max", "all" if name in options.every else "1"]
             self.command = shlex.split(name)
-            self.words = name
+            self.words = " ".join([name, *self.arguments])
             return
         self.program, sizes, self.arguments = CASES[name]
         self.sizes = [max(1, int(sizes[0] * options.scale)), *sizes[1:]]
@@ -184,6 +188,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--only", action="append", choices=CASES, help="of the programs in the package")
     parser.add_argument("--program", action="append", default=[], metavar="COMMAND", help="a program of somebody else")
+    parser.add_argument("--every", action="append", default=[], metavar="COMMAND", help="such a program, of which every launch is recorded")
     parser.add_argument("--folder", help="where the databases are written (default: a temporary folder)")
     parser.add_argument("--memory-folder", help="a folder in memory, which is no disk")
     parser.add_argument("--scale", type=float, default=1.0, help="of the programs' memory")
@@ -192,7 +197,7 @@ def main() -> None:
         gpu = bounds.gpu() if options.device != "cpu" else {}
         bus = gpu.get("from_device_gb_s")
         print(json.dumps({**gpu, "processors": os.cpu_count()}), flush=True)
-        for name in [*(options.only or ([] if options.program else CASES)), *options.program]:
+        for name in [*(options.only or ([] if options.program or options.every else CASES)), *options.program, *options.every]:
             print(json.dumps(measure(name, options, folder, bus)), flush=True)
 
 
