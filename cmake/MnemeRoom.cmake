@@ -55,23 +55,51 @@ endfunction()
 
 find_program(MNEME_LLD ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH)
 
-# mneme_compile_together(<target> <file>... [ALONE <file>...]): the target's sources are compiled eight at a time, which takes a third of
-# what each by itself takes. Helpers of two files may have the same name in their anonymous namespaces: such a file is named behind
-# ALONE. With -DMNEME_COMPILE_TOGETHER=OFF all are compiled by themselves.
+# Sources of rooms that are made of LLVM which need none of it themselves: they are in libmneme.so, the others in libmneme_llvm.so
+# (MnemeLibrary.cmake). A source that does makes libmneme.so need LLVM, which e2e.exports finds.
+set(MNEME_WITHOUT_LLVM
+  compile/assembly_memory compile/backend compile/backends compile/code_comparison compile/compilation compile/compile_key
+  compile/compiled_code compile/compiler compile/deferred_compiler compile/device_options compile/object_cache compile/pass_name
+  compile/plugin_file compile/program_code compile/translation_memory
+  compile/nvptx/compiler compile/nvptx/identity compile/nvptx/joined_ptx compile/nvptx/nvjitlink compile/nvptx/nvptx_compilation compile/nvptx/nvptxcompiler
+  compile/nvptx/program_code compile/nvptx/ptx_assembler compile/nvptx/ptxas
+  compile/nvptx/tool_library
+  compile/amdgpu/identity compile/amdgpu/library_folders compile/amdgpu/options cpu/lower/identity cpu/lower/instruction_count cpu/lower/linker cpu/lower/options cpu/ptx/ptx_asm_lexer cpu/ptx/ptx_asm_parse)
+
+# mneme_without_llvm(<room> <variable>) sets the variable to the names of the room's sources that are among them.
+function(mneme_without_llvm room variable)
+  set(plain)
+  foreach(source IN LISTS MNEME_WITHOUT_LLVM)
+    if(source MATCHES "^${room}/([a-z0-9_]+)$")
+      list(APPEND plain ${CMAKE_MATCH_1}.cc)
+    endif()
+  endforeach()
+  set(${variable} ${plain} PARENT_SCOPE)
+endfunction()
+
+# mneme_compile_together(<target> <file>... [ALONE <file>...] [PLAIN <file>...]): the target's sources are compiled eight at a time,
+# which takes half of what each by itself takes; those behind PLAIN with none but each other. Helpers of two files may have the same
+# name in their anonymous namespaces: such a file is named behind ALONE. With -DMNEME_COMPILE_TOGETHER=OFF all are compiled by
+# themselves.
 option(MNEME_COMPILE_TOGETHER "Compile several sources of a room at a time" ON)
 function(mneme_compile_together target)
-  cmake_parse_arguments(TOGETHER "" "" "ALONE" ${ARGN})
+  cmake_parse_arguments(TOGETHER "" "" "ALONE;PLAIN" ${ARGN})
   if(NOT MNEME_COMPILE_TOGETHER)
     return()
   endif()
   set(number 0)
+  set(plain_number 0)
   foreach(source IN LISTS TOGETHER_UNPARSED_ARGUMENTS)
     get_filename_component(name ${source} NAME)
-    if(NOT name IN_LIST TOGETHER_ALONE)
-      math(EXPR group "${number} / 8")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    set(plain "")
+    if(name IN_LIST TOGETHER_PLAIN)
+      set(plain plain_)
     endif()
-    math(EXPR number "${number} + 1")  # also of those: what stands together does not change with them
+    if(NOT name IN_LIST TOGETHER_ALONE)
+      math(EXPR group "${${plain}number} / 8")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${plain}${group})
+    endif()
+    math(EXPR ${plain}number "${${plain}number} + 1")  # also of those: what stands together does not change with them
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
@@ -152,7 +180,9 @@ function(mneme_room)
     target_link_libraries(${target} PUBLIC ${deps} PRIVATE ${ROOM_LIBRARIES} mneme_warnings)
     target_compile_options(${target} PRIVATE ${ROOM_FLAGS})
     mneme_precompile(${target} ${kind})
-    mneme_compile_together(${target} ${ROOM_SOURCES} ALONE ${ROOM_ALONE} ${ROOM_TABLE})
+    mneme_without_llvm(${ROOM_NAME} plain)
+    mneme_compile_together(${target} ${ROOM_SOURCES} ALONE ${ROOM_ALONE} ${ROOM_TABLE} PLAIN ${plain})
+    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)  # what is loaded into programs is linked without the rest
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE ${root})
