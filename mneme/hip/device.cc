@@ -221,8 +221,8 @@ std::optional<int> architecture_attribute(hipDeviceAttribute_t attribute) {
     case hipDeviceAttributeSharedMemPerMultiprocessor:
     case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor: return kLdsBytes;
     case hipDeviceAttributeFineGrainSupport:
-    case hipDeviceAttributeIsLargeBar: return 1;
     case hipDeviceAttributeImageSupport:
+    case hipDeviceAttributeIsLargeBar: return 1;
     case hipDeviceAttributeCanUseStreamWaitValue:
     case hipDeviceAttributeReservedSharedMemPerBlock:
     case hipDeviceAttributeAsicRevision: return 0;

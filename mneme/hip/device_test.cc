@@ -108,6 +108,16 @@ TEST_F(DeviceOfAProgram, AttributesAreThoseOfTheSameMeaning) {
   EXPECT_EQ(HIP(hipDeviceGetAttribute)(nullptr, hipDeviceAttributeWarpSize, 0), hipErrorInvalidValue);
 }
 
+// Whatever the program was compiled for: programs ask before they make textures, and the CPU device has them.
+TEST_F(DeviceOfAProgram, HasImages) {
+  for (const char* target : {"gfx942", "gfx1030"}) {
+    const ProgramFor program(target);
+    int value = 0;
+    EXPECT_EQ(HIP(hipDeviceGetAttribute)(&value, hipDeviceAttributeImageSupport, 0), hipSuccess);
+    EXPECT_EQ(value, 1) << target;
+  }
+}
+
 TEST_F(DeviceOfAProgram, ReachesPageableMemoryOnlyWithXnack) {
   for (const auto& [target, wanted] : {std::pair{"gfx90a", 0}, std::pair{"gfx90a:xnack-", 0}, std::pair{"gfx90a:xnack+", 1}}) {
     const ProgramFor program(target);
