@@ -1,5 +1,6 @@
 # ROCm, where it is installed: HIP's headers, its runtime library, and the libraries of device functions. Sets MNEME_HIP, and where that is
-# on MNEME_ROCM_LIBRARY (libamdhip64.so), MNEME_ROCM_DEVICE_LIBRARIES (a folder) and MNEME_HIP_VERSION_MAJOR. Without ROCm everything else is built, and has no HIP in it.
+# on MNEME_ROCM_LIBRARY (libamdhip64.so), MNEME_ROCM_DEVICE_LIBRARIES (a folder), MNEME_HIP_VERSION_MAJOR, and MNEME_HIP_OPTIONS, with which HIP
+# programs of tests are compiled; MNEME_ROCM_OPTIONS are those without Mneme's header. Without ROCm everything else is built, and has no HIP in it.
 set(rocm_default /usr)
 foreach(folder "$ENV{ROCM_PATH}" /opt/rocm)
   if(folder AND EXISTS ${folder}/include/hip/hip_runtime.h)
@@ -25,7 +26,21 @@ if(MNEME_ROCM_HOME)
     string(REGEX REPLACE ".* " "" MNEME_HIP_VERSION_MAJOR "${MNEME_HIP_VERSION_MAJOR}")
   endif()
 endif()
+# What `mneme config --hip cxxflags` says of this ROCm, and why (mneme/cli/hip_build_flags.cc); e2e.hip_build compares the two.
 if(MNEME_HIP)
+  set(MNEME_ROCM_OPTIONS --rocm-path=${MNEME_ROCM_HOME} --rocm-device-lib-path=${MNEME_ROCM_DEVICE_LIBRARIES})
+  if(EXISTS ${MNEME_ROCM_DEVICE_LIBRARIES}/oclc_abi_version_600.bc)
+    list(APPEND MNEME_ROCM_OPTIONS -mcode-object-version=6)
+  else()
+    list(APPEND MNEME_ROCM_OPTIONS -mcode-object-version=5)
+  endif()
+  file(REAL_PATH ${MNEME_ROCM_HOME}/include rocm_headers)
+  file(REAL_PATH /usr/include system_headers)
+  if(NOT rocm_headers STREQUAL system_headers)
+    list(APPEND MNEME_ROCM_OPTIONS -isystem${MNEME_ROCM_HOME}/include)
+  endif()
+  cmake_path(SET hip_compiler_header NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../mneme/abi/hip_compiler.h)
+  set(MNEME_HIP_OPTIONS ${MNEME_ROCM_OPTIONS} -include${hip_compiler_header})
   message(STATUS "HIP: ROCm in ${MNEME_ROCM_HOME}")
 else()
   message(STATUS "HIP: no ROCm in MNEME_ROCM_HOME (${MNEME_ROCM_HOME}): built without HIP; install libamdhip64-dev and rocm-device-libs, or set ROCM_PATH")

@@ -101,6 +101,25 @@ mkdir -p rocm/lib/cmake/hip-lang
 echo 'add_library(hip-lang::device INTERFACE IMPORTED)' >rocm/lib/cmake/hip-lang/hip-lang-config.cmake
 configure as-hip -DLANGUAGE_HIP=ON -DCMAKE_HIP_COMPILER="$cxx" -DCMAKE_HIP_ARCHITECTURES=gfx90a -DCMAKE_HIP_COMPILER_ROCM_ROOT="$PWD/rocm"
 
+# Programs of the unit tests are compiled with the options that `mneme config` prints, for this ROCm and for one in a folder of its own.
+mkdir -p other/include/hip other/lib other/amdgcn/bitcode
+touch other/include/hip/hip_runtime.h other/lib/libamdhip64.so other/amdgcn/bitcode/{ocml,oclc_abi_version_600,oclc_isa_version_90a}.bc
+echo "#define HIP_VERSION_MAJOR 6" >other/include/hip/hip_version.h
+cat >options.cmake <<'SCRIPT'
+include(${FOLDER}/MnemeRocm.cmake)
+list(JOIN MNEME_HIP_OPTIONS "\n" text)
+file(WRITE options "${text}\n")
+SCRIPT
+of_rocm() { sed 's,^-include.*/mneme/,-include/mneme/,' "$1" | grep -E '^(--rocm|-mcode-object|-isystem|-include/)' | sort; }
+for rocm in "$(mneme config rocmdir)" "$PWD/other"; do
+  expect 0 "$cmake" -DMNEME_ROCM_HOME="$rocm" -DFOLDER="$CASE_FOLDER/../../cmake" -P options.cmake
+  ROCM_PATH=$rocm mneme config --hip cxxflags 2>err | tr ' ' '\n' >printed
+  of_rocm options >of_tests
+  of_rocm printed >of_programs
+  cmp of_tests of_programs || fail "in $rocm tests are compiled with $(cat of_tests), programs with $(cat of_programs)"
+done
+contains of_tests "-isystem$PWD/other/include"
+
 # A ROCm that is none is one line.
 ROCM_PATH=$PWD expect 2 mneme config --hip cxxflags
 contains err "which is no ROCm"

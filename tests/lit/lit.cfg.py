@@ -16,10 +16,7 @@ cuda = f"-std=c++17 --cuda-path={config.cuda_home} -Wno-unknown-cuda-version --o
 bare = "-nocudainc -nocudalib --cuda-device-only"
 bare_hip = f"-x hip -std=c++17 --offload-device-only -nogpuinc -nogpulib -fno-discard-value-names {inputs}"
 # Programs of CUDA's that are compiled for HIP find cuda_runtime.h in Inputs/cuda_as_hip, which maps the names.
-hip = (
-    f"-x hip -std=c++17 --rocm-path={config.rocm_home} --rocm-device-lib-path={config.rocm_device_libraries} -mcode-object-version=5 "
-    f"-include {config.hip_compiler_header} -fno-discard-value-names {inputs} {inputs}/cuda_as_hip"
-)
+hip = f"-x hip -std=c++17 {config.hip_options} -fno-discard-value-names {inputs} {inputs}/cuda_as_hip"
 plugin = f"-fpass-plugin={config.plugin}"
 config.substitutions += [
     # The device half of a compilation, with Inputs/gpu.h in place of the vendor's headers; plain-…: without the plugin.
@@ -36,7 +33,7 @@ config.substitutions += [
     ("%mneme-hip", f"{config.clangxx} {hip} {plugin}"),
     ("%plain-hip", f"{config.clangxx} {hip}"),
     ("%hip-compiler-header", config.hip_compiler_header),
-    ("%link-hip", f"{config.clangxx} --hip-link --rocm-path={config.rocm_home} -mcode-object-version=5"),
+    ("%link-hip", f"{config.clangxx} --hip-link -Wno-unused-command-line-argument {config.hip_options}"),
     ("%hip-libs", f"-L{os.path.dirname(config.rocm_library)} -lamdhip64"),
     ("%clang-ir", f"{config.clangxx} --target=nvptx64-nvidia-cuda -nogpulib -Wno-override-module -Wno-unused-command-line-argument {plugin}"),
     ("%mneme-opt", f"opt -load-pass-plugin={config.plugin}"),
