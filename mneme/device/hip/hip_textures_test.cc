@@ -1,13 +1,12 @@
 // Textures on the HIP backend, over the runtime made for tests.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstring>
 #include <numeric>
 #include <utility>
 
+#include "mneme/device/gpu/testing/textures_test.h"
 #include "mneme/device/held_addresses.h"
 #include "mneme/device/hip/fake_hip.h"
 #include "mneme/device/hip/hip_device.h"
@@ -19,42 +18,27 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr uint32_t kFloat = 0x20;
-
-// An array of 4 x 2 floats with a texture and a surface, and memory with its copy.
-class HipTexturesTest : public testing::Test {
+class HipTexturesTest : public gpu::TexturesTest<FakeHipState> {
  protected:
+  HipTexturesTest() : TexturesTest(MNEME_FAKE_HIP_LIBRARY, "mneme_fake_hip_state") {}
+
   void SetUp() override {
-    void* handle = dlopen(MNEME_FAKE_HIP_LIBRARY, RTLD_NOW);
-    ASSERT_NE(handle, nullptr) << dlerror();
-    state = reinterpret_cast<FakeHipStateFunction>(dlsym(handle, "mneme_fake_hip_state"))();
-    *state = FakeHipState();
+    TexturesTest::SetUp();
     const std::string libraries[] = {MNEME_FAKE_HIP_LIBRARY};
-    device = *open_device(0, libraries);
-    stream = *device->create_stream();
-    copy = *device->allocate(Bytes(4096));
-    set_texels(std::vector<float>(8, 1));
-    set.arrays = {{{4, 2, 0, {kFloat, 1}, ArrayShape::kSurface, 0}, copy}};
-    set.objects.resize(2);
-    set.objects[0].handle = 3;
+    use(open_device(0, libraries));
+    begin(3, 4);
     set.objects[0].sampling.filter = 1;
-    set.objects[1].handle = 4;
-    set.objects[1].kind = TextureObject::Kind::surface;
     state->calls.clear();
   }
   void TearDown() override {
-    textures.reset();
-    EXPECT_EQ(state->arrays, 0);
+    TexturesTest::TearDown();
     EXPECT_TRUE(state->objects.empty());
     EXPECT_EQ(state->pinned, pinned) << "pages that were registered";
-    ASSERT_TRUE(device->free(copy).ok());
   }
 
-  void make() {
+  void make() override {
     pinned = state->pinned;
-    auto made = device->create_textures(set);
-    ASSERT_TRUE(made.ok()) << made.status().message();
-    textures = std::move(*made);
+    TexturesTest::make();
   }
   // The status, when nothing can be made.
   std::string refusal() {
@@ -71,23 +55,10 @@ class HipTexturesTest : public testing::Test {
     state->fail_error = kInvalidValue;
     return refusal();
   }
-  void set_texels(const std::vector<float>& texels) {
-    ASSERT_TRUE(stream->copy_to_device(copy, std::as_bytes(std::span(texels))).ok());
-  }
-  std::vector<float> copied(size_t count = 8) {
-    std::vector<float> texels(count);
-    EXPECT_TRUE(stream->copy_to_host(std::as_writable_bytes(std::span(texels)), copy).ok());
-    return texels;
-  }
   // What kernels find by the handle of an object.
   const FakeObject& object(size_t i) { return *reinterpret_cast<const FakeObject*>(textures->handles().at(i)); }
+  float* texels(size_t i) override { return object(i).image.texels; }
 
-  FakeHipState* state = nullptr;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Stream> stream;
-  DevicePtr copy;
-  TextureSet set;
-  std::unique_ptr<DeviceTextures> textures;
   int pinned = 0;
 };
 
@@ -279,43 +250,19 @@ TEST_F(HipTexturesTest, AreRefusedWhereSomethingElseIsInThePlaceOfDescriptors) {
 }
 
 TEST_F(HipTexturesTest, ArraysAreFilledAndWhatSurfacesWriteIsCopiedBack) {
-  make();
-  ASSERT_TRUE(textures->fill_arrays(*stream).ok());
-  EXPECT_EQ(object(0).image.texels[7], 1);
-  object(1).image.texels[7] = 5;
-  ASSERT_TRUE(textures->copy_arrays(*stream).ok());
-  EXPECT_EQ(copied()[7], 5);
-  set_texels(std::vector<float>(8, 2));
-  ASSERT_TRUE(textures->fill_arrays(*stream).ok());
-  EXPECT_EQ(object(0).image.texels[7], 2);
+  arrays_are_filled_and_what_surfaces_write_is_copied_back();
 }
 
-TEST_F(HipTexturesTest, AnArrayThatNoSurfaceWritesIsFilledOnce) {
-  set.objects.pop_back();
-  make();
-  ASSERT_TRUE(textures->fill_arrays(*stream).ok());
-  set_texels(std::vector<float>(8, 2));
-  ASSERT_TRUE(textures->fill_arrays(*stream).ok());
-  EXPECT_EQ(object(0).image.texels[0], 1);
-  object(0).image.texels[0] = 5;
-  ASSERT_TRUE(textures->copy_arrays(*stream).ok());
-  EXPECT_EQ(copied()[0], 2);
-}
+TEST_F(HipTexturesTest, AnArrayThatNoSurfaceWritesIsFilledOnce) { an_array_that_no_surface_writes_is_filled_once(); }
 
 TEST_F(HipTexturesTest, LevelsHaveTheirPlacesInTheCopy) {
-  set.arrays[0].shape.levels = 2;
-  set.objects[0].source = TextureObject::Source::mipmapped;
-  set.objects[1].level = 1;
-  std::vector<float> all(128 + 2);
-  std::iota(all.begin(), all.end(), 0.0f);
-  set_texels(all);
-  make();
+  make_with_two_levels();
   EXPECT_EQ(object(0).resource.type, ResourceType::mipmapped);
   EXPECT_EQ(state->array_requests[0].levels, 2u);
   state->calls.clear();
   ASSERT_TRUE(textures->fill_arrays(*stream).ok());
   EXPECT_THAT(state->calls, ElementsAre("hipMemcpy3DAsync", "hipMemcpy3DAsync")) << "levels are not asked for again";
-  EXPECT_EQ(object(1).image.texels[1], 129);
+  EXPECT_EQ(texels(1)[1], 129);
 }
 
 TEST_F(HipTexturesTest, LayersAreSlicesOfTheCopy) {
@@ -325,24 +272,15 @@ TEST_F(HipTexturesTest, LayersAreSlicesOfTheCopy) {
   set_texels(all);
   make();
   ASSERT_TRUE(textures->fill_arrays(*stream).ok());
-  EXPECT_EQ((std::vector<float>(object(1).image.texels, object(1).image.texels + 12)), all);
-  object(1).image.texels[11] = 50;
+  EXPECT_EQ((std::vector<float>(texels(1), texels(1) + 12)), all);
+  texels(1)[11] = 50;
   ASSERT_TRUE(textures->copy_arrays(*stream).ok());
   EXPECT_EQ(copied(12)[11], 50);
   EXPECT_EQ(copied(12)[10], 10);
 }
 
 TEST_F(HipTexturesTest, ReadMemoryWhereItLies) {
-  for (TextureObject& object : set.objects) {
-    object.kind = TextureObject::Kind::texture;
-    object.memory = {copy, Bytes(32)};
-    object.texel = {kFloat, 1};
-  }
-  set.objects[0].source = TextureObject::Source::linear;
-  set.objects[1].source = TextureObject::Source::pitched;
-  set.objects[1].width = 3, set.objects[1].height = 2, set.objects[1].pitch = 16;
-  set.arrays.clear();
-  make();
+  make_of_memory();
   const LinearResource& linear = object(0).resource.linear;
   EXPECT_EQ(object(0).resource.type, ResourceType::linear);
   EXPECT_EQ(reinterpret_cast<uint64_t>(linear.pointer), copy.address);
