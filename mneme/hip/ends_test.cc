@@ -291,6 +291,57 @@ TEST_F(Ends, TheResultOfACallThatNobodyStandsBeforeIsTheLastOneToo) {
   }
 }
 
+// Of a function that Mneme has no part in, and that succeeds: a program calls it past the table.
+void call_past_the_table() { (void)LastErrors::result(hipSuccess); }
+
+TEST_F(Ends, TheResultOfACallThatIsNotSeenIsTheLastOneToo) {
+  LastErrors::begin(true);
+  LastErrors::own_fails = false;
+  void* pointer = nullptr;
+  EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+  call_past_the_table();
+  EXPECT_EQ(ext_last_error(), hipSuccess) << "it was the last call";
+  EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorOutOfMemory);
+}
+
+// ROCm 7 tells a last error that is asked for as the result of that call.
+TEST_F(Ends, TheLastErrorThatIsAskedForIsTheResultOfThatCall) {
+  for (const bool own_fails : {true, false}) {
+    LastErrors::begin(true);
+    LastErrors::own_fails = own_fails;
+    void* pointer = nullptr;
+    EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+    EXPECT_EQ(ext_last_error(), hipErrorOutOfMemory) << own_fails;
+    EXPECT_EQ(CALL_HIP(hipPeekAtLastError)(), hipErrorOutOfMemory) << own_fails;
+    EXPECT_EQ(ext_last_error(), hipErrorOutOfMemory) << own_fails;
+    EXPECT_EQ(ext_last_error(), hipSuccess) << own_fails;
+    EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+    EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorOutOfMemory) << own_fails;
+    EXPECT_EQ(CALL_HIP(hipPeekAtLastError)(), hipSuccess) << own_fails;
+    EXPECT_EQ(ext_last_error(), hipSuccess) << own_fails;
+  }
+}
+
+// The runtime knows nothing of a call that it has no function for, and has an error of an earlier one.
+TEST_F(Ends, AnErrorOfAFunctionThatTheRuntimeHasNotIsTheLastOne) {
+  LastErrors::begin(true);
+  LastErrors::own_fails = false;
+  RUNTIME_HAS(hipMemGetInfo, nullptr);
+  RUNTIME_HAS(hipGraphAddKernelNode, nullptr);
+  const auto calls_that_are_refused = {
+      +[] { return CALL_HIP(hipMemGetInfo)(nullptr, nullptr); },
+      +[] { return CALL_HIP(hipGraphAddKernelNode)(nullptr, nullptr, nullptr, 0, nullptr); },
+  };
+  for (const auto call : calls_that_are_refused) {
+    void* pointer = nullptr;
+    EXPECT_EQ(CALL_HIP(hipMalloc)(&pointer, 65), hipErrorOutOfMemory);
+    EXPECT_EQ(call(), hipErrorNotSupported);
+    EXPECT_EQ(ext_last_error(), hipErrorNotSupported);
+    EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipErrorNotSupported);
+    EXPECT_EQ(CALL_HIP(hipGetLastError)(), hipSuccess);
+  }
+}
+
 TEST_F(Ends, WithoutTheFunctionTheLastResultIsTheLastError) {
   LastErrors::begin(false);
   LastErrors::own_fails = true;

@@ -106,7 +106,7 @@ hipError_t get_last_error(Table& table) {
 hipError_t peek_at_last_error(Table& table) {
   if (table.ends_in_runtime()) {
     const hipError_t left = MNEME_REAL(table, hipPeekAtLastError)();
-    return left != hipSuccess ? left : peek_last_error();
+    return last_result = left != hipSuccess ? left : peek_last_error();
   }
   const hipError_t mine = peek_last_error();
   return mine != hipSuccess ? mine : to_hip(MNEME_CUDA(table, cudaPeekAtLastError)());
@@ -181,26 +181,29 @@ LastError::LastError(const Table& table)
 
 hipError_t LastError::finish(hipError_t result) const {
   if (!table_.ends_in_runtime()) return hip::finish(result);
-  leave_error(result);
+  const bool runtime_has_it = leave_error(result);
   // The runtime's is that of whichever call was the last, Mneme's own among them.
   if (const auto take = real_ext_get_last_error(table_); take && keeps_errors(table_)) {
     (void)take();
     last_result = result;
+    // There a last error that is asked for is the result of the last call, until the program makes another one, seen or not.
+    if (runtime_has_it) (void)MNEME_REAL(table_, hipPeekAtLastError)(), last_result = hipSuccess;
   }
   return result;
 }
 
-void LastError::leave_error(hipError_t result) const {
+bool LastError::leave_error(hipError_t result) const {
   const hipError_t known = MNEME_REAL(table_, hipPeekAtLastError)();
   hipError_t wanted = result;
   if (!is_error(result)) wanted = is_error(before_) && keeps_errors(table_) ? before_ : hipSuccess;
   // The runtime may have a code of its own of what CUDA has one for.
   if (is_error(known) && is_error(wanted) && to_cuda(known) == to_cuda(wanted)) {
     last_error = hipSuccess;
-    return;
+    return is_error(result);
   }
   if (is_error(known)) (void)MNEME_REAL(table_, hipGetLastError)();
   last_error = wanted;
+  return false;
 }
 
 hipError_t ext_get_last_error(Table& table) {

@@ -29,7 +29,8 @@ class LastError {
   hipError_t finish(hipError_t result) const;
 
  private:
-  void leave_error(hipError_t result) const;
+  // Whether `result` is an error that the runtime has as its last one.
+  bool leave_error(hipError_t result) const;
 
   const Table& table_;
   const hipError_t before_;

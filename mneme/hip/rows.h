@@ -91,8 +91,10 @@ struct Row<kHip, hipError_t (*)(Hip...), kCuda, cudaError_t (*)(Cuda...)> {
   static hipError_t call(Table& table, Hip... values) {
     if (!table.ends_in_runtime()) return finish(to_hip(call_slot(table, values...)));
     const auto real = table.runtime<hipError_t (*)(Hip...)>(kHip);
-    if (!table.is_stood_before(kCuda)) return finish(table, real ? real(values...) : hipErrorNotSupported);
+    const bool is_stood_before = table.is_stood_before(kCuda);
+    if (real && !is_stood_before) return finish(table, real(values...));
     const LastError last(table);
+    if (!is_stood_before) return last.finish(hipErrorNotSupported);
     if constexpr ((kIsConvertedBack<Hip, Cuda> || ...)) {
       return last.finish(to_hip(call_slot(table, values...)));
     } else {
@@ -263,7 +265,7 @@ struct NotedWhereStoodBefore<kHip, kHandler, kCuda> {
     if (!table.ends_in_runtime() || table.is_stood_before(kCuda))
       return NotedAsMade<kHip, kHandler, kCuda>::call(table, arguments...);
     const auto real = table.runtime<hipError_t (*)(A...)>(kHip);
-    return finish(table, real ? real(arguments...) : hipErrorNotSupported);
+    return real ? finish(table, real(arguments...)) : LastError(table).finish(hipErrorNotSupported);
   }
 };
 
