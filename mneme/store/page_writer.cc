@@ -7,9 +7,10 @@
 namespace mneme {
 namespace {
 
-// What one thread takes of a lent batch at a time: of what it digests, and of what it compresses, which takes thirty times as
-// long.
-constexpr uint64_t kPartBytes = Bytes(1_MiB).count, kStoredPartBytes = Bytes(128_KiB).count;
+// What one thread takes of a lent batch.
+constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
+// What one thread compresses, which takes thirty times as long, where others would have nothing to do.
+constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
 
 }  // namespace
 
@@ -156,13 +157,14 @@ Status PageWriter::digest_lent(const Part& part) {
   const std::shared_ptr<std::byte> kept = writers_->keep(contents);
   if (!kept) return store(wanted);
   const std::byte* at = kept.get();
+  const uint64_t most = writers_->is_short_of_work() ? kSharedPartBytes : size;
   std::vector<Wanted> piece;
   uint64_t piece_size = 0;
   for (const Wanted& page : wanted) {
     piece.push_back({page.digest, {at, page.content.size()}});
     at += page.content.size();
     piece_size += page.content.size();
-    if (piece_size < kStoredPartBytes && at != kept.get() + size) continue;
+    if (piece_size < most && at != kept.get() + size) continue;
     add(WriterThreads::Order::later, kept_, piece_size, [this, kept, piece = std::move(piece)] { return store(piece); });
     piece = {};
     piece_size = 0;

@@ -92,6 +92,11 @@ bool WriterThreads::help(Order upto) {
   return true;
 }
 
+bool WriterThreads::is_short_of_work() {
+  std::lock_guard lock(mutex_);
+  return queues_[0].size() + queues_[1].size() < most();
+}
+
 void WriterThreads::run_all() {
   std::unique_lock lock(mutex_);
   for (;;) {

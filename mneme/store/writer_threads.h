@@ -37,6 +37,8 @@ class WriterThreads {
   void add(Order order, const void* owner, std::function<void()> work);
   // Does one piece of work, if any waits; with Order::first none that is for later.
   bool help(Order upto);
+  // Whether less work waits than there are threads for it.
+  bool is_short_of_work();
   // Takes the work of an owner that nobody has begun out of the queues.
   std::vector<std::function<void()>> take_all(const void* owner);
   // Starts the threads, if they do not run. False: the system starts none.
