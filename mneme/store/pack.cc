@@ -55,13 +55,13 @@ uint64_t short_checksum(const Digest& digest) {
 }
 
 template <typename T>
-ByteSpan bytes_of(const T& value) {
+ByteSpan object_bytes(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
 Digest checksum_of(ByteSpan header, ByteSpan index, Footer footer) {
   std::memset(footer.checksum, 0, sizeof footer.checksum);
-  return Hasher().add(header).add(index).add(bytes_of(footer)).finish();
+  return Hasher().add(header).add(index).add(object_bytes(footer)).finish();
 }
 
 // Both ends of a pack, as they lie in it.
@@ -121,7 +121,7 @@ Result<ByteVector> read_index(ReadableFile& file, const Ends& ends, const std::s
   if (!index.ok()) return index;
   Digest expected;
   std::memcpy(expected.bytes.data(), footer.checksum, sizeof footer.checksum);
-  if (Digest found = checksum_of(bytes_of(ends.header), *index, footer); found != expected)
+  if (Digest found = checksum_of(object_bytes(ends.header), *index, footer); found != expected)
     return corrupt(name, ends.footer_at + offsetof(Footer, checksum), "the index's checksum is {}, {} expected: it was damaged",
                    found.hex(), expected.hex());
   return index;
@@ -167,7 +167,7 @@ ByteVector pack_header() {
   header.major = kCommonVersion.major;
   header.minor = kCommonVersion.minor;
   header.header_bytes = sizeof header;
-  ByteSpan bytes = bytes_of(header);
+  ByteSpan bytes = object_bytes(header);
   return ByteVector(bytes.begin(), bytes.end());
 }
 
