@@ -104,16 +104,16 @@ TEST(WriterThreads, FewerWorkOnceTheProgramGoesOn) {
 TEST(WriterThreads, PagesOfOneLaunchAreStoredInManyPieces) {
   TemporaryDirectory directory;
   auto database = Database::create(directory.path());
-  const auto writers = std::make_shared<WriterThreads>(1, 64_MiB);
-  std::promise<void> begun, may_go_on;
-  writers->add(WriterThreads::Order::first, nullptr, [&] {
-    begun.set_value();
-    may_go_on.get_future().wait();
-  });
+  constexpr int kThreads = 4;  // which have other work
+  const auto writers = std::make_shared<WriterThreads>(kThreads, 64_MiB);
+  std::atomic<int> begun = 0;
+  std::promise<void> may_go_on;
+  const std::shared_future<void> goes_on = may_go_on.get_future().share();
+  for (int i = 0; i < kThreads; ++i) writers->add(WriterThreads::Order::first, nullptr, [&, goes_on] { ++begun, goes_on.wait(); });
   ASSERT_TRUE(writers->start());
-  begun.get_future().wait();
+  while (begun < kThreads) std::this_thread::yield();
   Lent lent(*database, writers);
-  constexpr size_t kPages = 32;
+  constexpr size_t kPages = 16;
   SampleMemory memory{DevicePtr(0x7a0000000000), noise(kPages * kPageSize.count, 5), {}};
   for (std::byte& byte : memory.before) byte &= std::byte{15};  // half as large when compressed
   memory.after = memory.before;
