@@ -55,54 +55,23 @@ endfunction()
 
 find_program(MNEME_LLD ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH)
 
-# Sources of rooms that are made of LLVM which need none of it themselves: they are in libmneme.so, the others in libmneme_llvm.so
-# (MnemeLibrary.cmake). A source that does makes libmneme.so need LLVM, which e2e.exports finds.
-set(MNEME_WITHOUT_LLVM
-  compile/assembly_memory compile/backend compile/backends compile/code_comparison compile/compilation compile/compile_key
-  compile/compiled_code compile/compiler compile/deferred_compiler compile/device_options compile/object_cache compile/pass_name
-  compile/plugin_file compile/program_code compile/translation_memory
-  compile/nvptx/compiler compile/nvptx/identity compile/nvptx/joined_ptx compile/nvptx/nvjitlink compile/nvptx/nvptx_compilation compile/nvptx/nvptxcompiler
-  compile/nvptx/program_code compile/nvptx/ptx_assembler compile/nvptx/ptxas
-  compile/nvptx/tool_library
-  compile/amdgpu/identity compile/amdgpu/library_folders compile/amdgpu/options cpu/lower/identity cpu/lower/instruction_count cpu/lower/linker cpu/lower/options cpu/ptx/ptx_asm_lexer cpu/ptx/ptx_asm_parse)
-
-# mneme_without_llvm(<room> <variable>) sets the variable to the names of the room's sources that are among them.
-function(mneme_without_llvm room variable)
-  set(plain)
-  foreach(source IN LISTS MNEME_WITHOUT_LLVM)
-    if(source MATCHES "^${room}/([a-z0-9_]+)$")
-      list(APPEND plain ${CMAKE_MATCH_1}.cc)
-    endif()
-  endforeach()
-  set(${variable} ${plain} PARENT_SCOPE)
-endfunction()
-
-# mneme_compile_together(<target> <file>... [ALONE <file>...] [PLAIN <file>...]): the target's sources are compiled eight at a time,
-# which takes half of what each by itself takes; those behind PLAIN with none but each other. Helpers of two files may have the same
-# name in their anonymous namespaces: such a file is named behind ALONE. With -DMNEME_COMPILE_TOGETHER=OFF all are compiled by
-# themselves.
+# mneme_compile_together(<target> <file>... [ALONE <file>...]): the target's sources are compiled eight at a time, which takes a third of
+# what each by itself takes. Helpers of two files may have the same name in their anonymous namespaces: such a file is named behind
+# ALONE. With -DMNEME_COMPILE_TOGETHER=OFF all are compiled by themselves.
 option(MNEME_COMPILE_TOGETHER "Compile tests several sources at a time" ON)
-# Not by default: a helper of one file that fits the arguments of another file's call is taken for the function that was meant, and
-# nothing says so (a template of pack.cc once was, for strings); and e2e.llvm_when_asked fails.
-option(MNEME_COMPILE_ROOMS_TOGETHER "Compile rooms, too, several sources at a time" OFF)
 function(mneme_compile_together target)
-  cmake_parse_arguments(TOGETHER "" "" "ALONE;PLAIN" ${ARGN})
+  cmake_parse_arguments(TOGETHER "" "" "ALONE" ${ARGN})
   if(NOT MNEME_COMPILE_TOGETHER)
     return()
   endif()
   set(number 0)
-  set(plain_number 0)
   foreach(source IN LISTS TOGETHER_UNPARSED_ARGUMENTS)
     get_filename_component(name ${source} NAME)
-    set(plain "")
-    if(name IN_LIST TOGETHER_PLAIN)
-      set(plain plain_)
-    endif()
     if(NOT name IN_LIST TOGETHER_ALONE)
-      math(EXPR group "${${plain}number} / 8")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${plain}${group})
+      math(EXPR group "${number} / 8")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endif()
-    math(EXPR ${plain}number "${${plain}number} + 1")  # also of those: what stands together does not change with them
+    math(EXPR number "${number} + 1")  # also of those: what stands together does not change with them
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
@@ -145,8 +114,8 @@ function(mneme_use_headers target)
   endforeach()
 endfunction()
 
-# mneme_room(NAME <room> [SOURCES <file>...] [ALONE <file>...] [DEPS <room>...] [LIBRARIES <target>...] [TEST_DEPS <target>...]
-#            [TESTS <file>...] [TESTS_ALONE <file>...] [TABLE <file> [TABLE_ROOMS <room>...]])
+# mneme_room(NAME <room> [SOURCES <file>...] [DEPS <room>...] [LIBRARIES <target>...] [TEST_DEPS <target>...] [TESTS <file>...]
+#            [TESTS_ALONE <file>...] [TABLE <file> [TABLE_ROOMS <room>...]])
 #
 # Declares one room: a static library mneme_<room> and, from the *_test.cc files that stand beside its sources, one test
 # executable mneme_<room>_test. Headers are included as "mneme/<room>/<file>.h". Every room has an include root of its own
@@ -158,14 +127,13 @@ endfunction()
 # What links the outer room links those within (mneme_rooms_within).
 #   DEPS       rooms whose headers this room may include (theirs come along)
 #   LIBRARIES  libraries from outside the project, private to the room's sources
-#   ALONE      those of the sources that are compiled by themselves (mneme_compile_together)
 #   TESTS      the test sources; default: every *_test.cc in the room's folder
-#   TESTS_ALONE  those of them that are compiled by themselves
+#   TESTS_ALONE  those that are compiled by themselves (mneme_compile_together)
 #   TEST_DEPS  what only the tests link
 #   FLAGS      compile options of the sources and tests
 #   TABLE      the source that may include the rooms within, and those of TABLE_ROOMS, which are linked as they are
 function(mneme_room)
-  cmake_parse_arguments(ROOM "" "NAME;TABLE" "TABLE_ROOMS;SOURCES;ALONE;DEPS;LIBRARIES;TESTS;TESTS_ALONE;TEST_DEPS;FLAGS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME;TABLE" "TABLE_ROOMS;SOURCES;DEPS;LIBRARIES;TESTS;TESTS_ALONE;TEST_DEPS;FLAGS" ${ARGN})
   mneme_room_root(${ROOM_NAME} root)
   string(REPLACE "/" "_" target mneme_${ROOM_NAME})
   string(REPLACE "/" "." dotted ${ROOM_NAME})
@@ -183,11 +151,6 @@ function(mneme_room)
     target_link_libraries(${target} PUBLIC ${deps} PRIVATE ${ROOM_LIBRARIES} mneme_warnings)
     target_compile_options(${target} PRIVATE ${ROOM_FLAGS})
     mneme_precompile(${target} ${kind})
-    if(MNEME_COMPILE_ROOMS_TOGETHER)
-      mneme_without_llvm(${ROOM_NAME} plain)
-      mneme_compile_together(${target} ${ROOM_SOURCES} ALONE ${ROOM_ALONE} ${ROOM_TABLE} PLAIN ${plain})
-    endif()
-    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)  # what is loaded into programs is linked without the rest
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE ${root})
