@@ -14,7 +14,6 @@
 
 namespace mneme {
 
-// Whether the function has the calling convention of kernels, NVPTX's or AMDGCN's.
 using ir::is_kernel;
 
 // Whether the bytes of `variable` belong to the application's state, which the host, an earlier launch or the recording may

@@ -23,6 +23,7 @@ inline llvm::Module& llvm_module(Module& module) {
 }
 inline const llvm::Module& llvm_module(const Module& module) { return *module.impl().module; }
 
+// Whether the function has the calling convention of kernels: NVPTX's, AMDGCN's or SPIR's.
 inline bool is_kernel(const llvm::Function& function) {
   const auto convention = function.getCallingConv();
   return convention == llvm::CallingConv::PTX_Kernel || convention == llvm::CallingConv::AMDGPU_KERNEL ||

@@ -11,9 +11,10 @@
 
 namespace mneme {
 
-// A launch that takes longer is not made with notes, which take it many times as long: no code takes more than this factor.
-inline constexpr std::chrono::seconds kLongestNotedLaunch(1);
+// A launch takes many times as long when it notes its accesses, though no code takes more than kLongestNotedFactor times. One
+// that takes longer than kLongestNotedLaunch without notes is not launched with them.
 inline constexpr double kLongestNotedFactor = 1000;
+inline constexpr std::chrono::seconds kLongestNotedLaunch(1);
 
 // The notes take two bytes for each byte of the plan's copy of memory; 24 where they say which block or thread accessed it.
 // Owns the memory. The device must outlive it.

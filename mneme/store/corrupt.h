@@ -1,4 +1,5 @@
-// What is said of a file of a database in which something is not as it was written.
+// The failure for a file of a database that is damaged: corrupt, with the file's name, the offset in bytes, and what is wrong
+// there.
 #pragma once
 
 #include <fmt/format.h>

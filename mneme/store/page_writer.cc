@@ -9,7 +9,8 @@ namespace {
 
 // What one thread takes of a lent batch.
 constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
-// What one thread compresses, which takes thirty times as long, where others would have nothing to do.
+// How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
+// digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
 
 }  // namespace

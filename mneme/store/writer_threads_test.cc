@@ -93,6 +93,8 @@ TEST(WriterThreads, FewerWorkOnceTheProgramGoesOn) {
   while (wait_for([&] { return true; }) && working != 0) std::this_thread::yield();
   most = 0;
   add(8);
+  ASSERT_TRUE(wait_for([&] { return working == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for a second one to begin
   let_end(8);
   std::atomic<bool> is_last = false;
   threads.add(WriterThreads::Order::later, nullptr, [&] { is_last = true; });
@@ -109,7 +111,8 @@ TEST(WriterThreads, PagesOfOneLaunchAreStoredInManyPieces) {
   std::atomic<int> begun = 0;
   std::promise<void> may_go_on;
   const std::shared_future<void> goes_on = may_go_on.get_future().share();
-  for (int i = 0; i < kThreads; ++i) writers->add(WriterThreads::Order::first, nullptr, [&, goes_on] { ++begun, goes_on.wait(); });
+  for (int i = 0; i < kThreads; ++i)
+    writers->add(WriterThreads::Order::first, nullptr, [&, goes_on] { ++begun, goes_on.wait(); });
   ASSERT_TRUE(writers->start());
   while (begun < kThreads) std::this_thread::yield();
   Lent lent(*database, writers);
