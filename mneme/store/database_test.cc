@@ -718,6 +718,36 @@ TEST(Database, NoMoreThanTheQueueWaitsToBeWritten) {
   EXPECT_TRUE(publication->wait().ok());
 }
 
+// One thread is in a write, which goes on, or fails, when others have brought it what they have compressed, and have gone on.
+TEST(Database, WhoCompressesDoesNotWaitForTheFile) {
+  for (const bool fails : {false, true}) {
+    TemporaryDirectory directory;
+    std::promise<void> others_went_on;
+    std::atomic<bool> is_first = true, went_on = false;
+    auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t size) -> Status {
+      if (operation != "append" || size < kPageSize.count / 2 || !is_first.exchange(false)) return {};
+      went_on = others_went_on.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+      return fails ? error(Code::exhausted, "the disk is full") : Status();
+    });
+    auto database = Database::create(directory.path(), *files);
+    auto writers = std::make_shared<WriterThreads>(2);
+    constexpr int kBatches = 8;
+    auto publication = *database->begin_publication({.writers = writers});
+    std::vector<Digest> digests(kBatches);
+    const ByteVector some = noise(kPageSize.count + kBatches, 5);
+    for (int i = 0; i < kBatches; ++i) {
+      PageBatch batch{std::make_unique<std::byte[]>(kPageSize.count), {{kPageSize.count, &digests[static_cast<size_t>(i)]}}};
+      std::memcpy(batch.bytes.get(), some.data() + i, kPageSize.count);
+      ASSERT_TRUE(publication->put(std::move(batch)).ok());
+    }
+    writers->add(WriterThreads::Order::later, nullptr, [&] { others_went_on.set_value(); });
+    const Status settled = publication->settle();
+    EXPECT_TRUE(went_on);
+    EXPECT_EQ(settled.message(), fails ? "the disk is full" : "");
+    if (!fails) EXPECT_EQ(publication->written(), Bytes(kBatches * kPageSize.count));
+  }
+}
+
 TEST(LocateKernel, TakesTheNameOfAKernelsFile) {
   TemporaryDirectory directory;
   const std::string path = directory.path().string(), name = kernel_file_name(sample_kernel().static_hash);

@@ -12,6 +12,8 @@ constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
 // How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
 // digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
+// What threads bring to the one that writes before they wait for it.
+constexpr uint64_t kMostBrought = Bytes(4_MiB).count;
 
 }  // namespace
 
@@ -91,7 +93,7 @@ Status PageWriter::put(PageBatch batch) {
     add(WriterThreads::Order::first, put_, part.size, [this, part]() -> Status {
       std::vector<Wanted> wanted;
       MNEME_TRY(digest(part, wanted));
-      return store(wanted);
+      return store(wanted, put_);
     });
     return {};
   }
@@ -130,18 +132,23 @@ bool PageWriter::is_settled() const {
 // damaged.
 Status PageWriter::digest(const Part& part, std::vector<Wanted>& wanted) {
   const std::byte* at = part.bytes;
+  std::vector<Digest> digests;
+  std::vector<ByteSpan> contents;
   for (size_t i = part.first; i < part.last; ++i) {
     const PageBatch::Page& page = part.batch->pages[i];
-    const ByteSpan content(at, page.size);
+    contents.emplace_back(at, page.size);
     at += page.size;
-    *page.digest = digest_of(content);
-    if (!writers_->claim(*page.digest, place_)) continue;
-    {
-      std::lock_guard lock(mutex_);
-      claims_.push_back(*page.digest);
-    }
-    if (!store_.has_read(*page.digest, Bytes(page.size))) wanted.push_back({*page.digest, content});
+    digests.push_back(*page.digest = digest_of(contents.back()));
   }
+  {
+    // Before they are claimed, so that none stays claimed where memory runs out.
+    std::lock_guard lock(mutex_);
+    claims_.insert(claims_.end(), digests.begin(), digests.end());
+  }
+  const std::vector<bool> claimed = writers_->claim(digests, place_);
+  for (size_t i = 0; i < digests.size(); ++i)
+    if (claimed[i]) wanted.push_back({digests[i], contents[i]});
+  std::erase_if(wanted, [&](const Wanted& page) { return store_.has_read(page.digest, Bytes(page.content.size())); });
   return {};
 }
 
@@ -156,7 +163,7 @@ Status PageWriter::digest_lent(const Part& part) {
     size += page.content.size();
   }
   const std::shared_ptr<std::byte> kept = writers_->keep(contents);
-  if (!kept) return store(wanted);
+  if (!kept) return store(wanted, kept_);
   const std::byte* at = kept.get();
   const uint64_t most = writers_->is_short_of_work() ? kSharedPartBytes : size;
   std::vector<Wanted> piece;
@@ -166,22 +173,22 @@ Status PageWriter::digest_lent(const Part& part) {
     at += page.content.size();
     piece_size += page.content.size();
     if (piece_size < most && at != kept.get() + size) continue;
-    add(WriterThreads::Order::later, kept_, piece_size, [this, kept, piece = std::move(piece)] { return store(piece); });
+    add(WriterThreads::Order::later, kept_, piece_size, [this, kept, piece = std::move(piece)] { return store(piece, kept_); });
     piece = {};
     piece_size = 0;
   }
   return {};
 }
 
-Status PageWriter::store(const std::vector<Wanted>& wanted) {
-  ByteVector out;
-  std::vector<PackedPage> pages;
+Status PageWriter::store(const std::vector<Wanted>& wanted, uint64_t& pending) {
+  Stored stored{&pending};
   for (const Wanted& page : wanted) {
     if (store_.holds_whole(page.digest, Bytes(page.content.size()))) continue;
-    ByteVector stored = store_page(page.content, page.digest, pages.emplace_back());
-    out.insert(out.end(), stored.begin(), stored.end());
+    ByteVector bytes = store_page(page.content, page.digest, stored.pages.emplace_back());
+    stored.bytes.insert(stored.bytes.end(), bytes.begin(), bytes.end());
+    stored.size += page.content.size();
   }
-  return pages.empty() ? Status() : append(out, std::move(pages));
+  return stored.pages.empty() ? Status() : append(std::move(stored));
 }
 
 Status PageWriter::create_pack() {
@@ -195,22 +202,62 @@ Status PageWriter::create_pack() {
   return {};
 }
 
-Status PageWriter::append(ByteSpan stored, std::vector<PackedPage> pages) {
-  std::lock_guard lock(pack_mutex_);
-  if (written_ + stored.size() > options_.limit.count) {
+// One thread at a time writes to the pack, and what others bring meanwhile, too. They go on compressing: where many threads wait
+// for one file, the system takes longer to wake them than to write.
+Status PageWriter::append(Stored stored) {
+  std::unique_lock lock(pack_mutex_);
+  const uint64_t size = stored.bytes.size();
+  has_room_.wait(lock, [&] { return !is_writing_ || brought_bytes_ < kMostBrought; });
+  if (written_ + size > options_.limit.count) {
     std::lock_guard flag(mutex_);
     over_limit_ = true;
     return error(Code::exhausted, "page contents of more than {} would be added to the database", options_.limit);
   }
-  if (!pack_) MNEME_TRY(create_pack());
-  MNEME_TRY(pack_->append(stored));
-  written_ += stored.size();
-  for (PackedPage& page : pages) {
-    page.offset = end_;
-    end_ += page.stored;
-    pages_.push_back(page);
+  brought_.push_back(std::move(stored));
+  brought_bytes_ += size;
+  written_ += size;
+  {
+    std::lock_guard count(mutex_);
+    *brought_.back().pending += brought_.back().size;
   }
-  return {};
+  if (is_writing_) return {};
+  is_writing_ = true;
+  Status status;
+  while (!brought_.empty()) {
+    const std::vector<Stored> some = std::exchange(brought_, {});
+    brought_bytes_ = 0;
+    lock.unlock();
+    has_room_.notify_all();
+    if (status.ok()) status = write(some);
+    {
+      std::lock_guard count(mutex_);
+      for (const Stored& one : some) *one.pending -= one.size;
+      if (status_.ok()) status_ = status;
+    }
+    changed_.notify_all();
+    lock.lock();
+  }
+  is_writing_ = false;
+  has_room_.notify_all();
+  return status;
+}
+
+// On one thread at a time. Memory that runs out is an error as any other one: the thread has to say that it writes no more.
+Status PageWriter::write(const std::vector<Stored>& all) {
+  try {
+    if (!pack_) MNEME_TRY(create_pack());
+    for (const Stored& stored : all) {
+      MNEME_TRY(pack_->append(stored.bytes));
+      for (PackedPage page : stored.pages) {
+        page.offset = end_;
+        end_ += page.stored;
+        pages_.push_back(page);
+      }
+    }
+    return {};
+  } catch (const std::bad_alloc&) {
+    return error(Code::exhausted, "there is no memory to store pages with");
+  }
 }
 
 Status PageWriter::finish() {

@@ -63,12 +63,20 @@ class PageWriter {
     Digest digest;
     ByteSpan content;
   };
+  // Pages as the pack is to have them, but for their offsets.
+  struct Stored {
+    uint64_t* pending;  // in which they count until they are written
+    ByteVector bytes{};
+    std::vector<PackedPage> pages{};
+    uint64_t size = 0;  // of the contents
+  };
 
   void add(WriterThreads::Order order, uint64_t& pending, uint64_t size, std::function<Status()> work);
   Status digest(const Part& part, std::vector<Wanted>& wanted);
   Status digest_lent(const Part& part);
-  Status store(const std::vector<Wanted>& wanted);
-  Status append(ByteSpan stored, std::vector<PackedPage> pages);
+  Status store(const std::vector<Wanted>& wanted, uint64_t& pending);
+  Status append(Stored stored);
+  Status write(const std::vector<Stored>& all);
   Status create_pack();
   Status wait_for(const uint64_t& pending, WriterThreads::Order upto);
 
@@ -85,13 +93,18 @@ class PageWriter {
   Status status_;
   std::vector<Digest> claims_;
 
-  std::mutex pack_mutex_;  // over the pack; never taken under mutex_
+  std::mutex pack_mutex_;  // over everything up to is_writing_; never taken under mutex_
+  std::condition_variable has_room_;
+  std::vector<Stored> brought_;  // for the thread that writes
+  uint64_t brought_bytes_ = 0;
+  bool is_writing_ = false;  // whether a thread has the pack, which is of who has set this
+
   Path path_;
   std::unique_ptr<WritableFile> pack_;  // null once it has its name
   std::optional<Digest> name_;          // once the pack has its end
   std::vector<PackedPage> pages_;       // until it is part of the store
   uint64_t end_ = 0;
-  std::atomic<uint64_t> written_ = 0;
+  std::atomic<uint64_t> written_ = 0;  // what was brought, and the pack's ends
   Bytes new_content_;
 };
 

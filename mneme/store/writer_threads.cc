@@ -207,12 +207,15 @@ uint64_t WriterThreads::next_place() {
   return places_++;
 }
 
-bool WriterThreads::claim(const Digest& digest, uint64_t place) {
+std::vector<bool> WriterThreads::claim(std::span<const Digest> digests, uint64_t place) {
+  std::vector<bool> taken(digests.size());
   std::lock_guard lock(mutex_);
-  const auto [claimed, is_first] = claimed_.try_emplace(digest, place);
-  const bool is_taken = is_first || claimed->second > place;
-  if (is_taken) claimed->second = place;
-  return is_taken;
+  for (size_t i = 0; i < digests.size(); ++i) {
+    const auto [claimed, is_first] = claimed_.try_emplace(digests[i], place);
+    taken[i] = is_first || claimed->second > place;
+    if (taken[i]) claimed->second = place;
+  }
+  return taken;
 }
 
 void WriterThreads::release_claims(uint64_t place, const std::vector<Digest>& digests) {

@@ -65,9 +65,9 @@ class WriterThreads {
 
   // The place of a publication that begins now among all that do.
   uint64_t next_place();
-  // Whether the publication in this place is to write this content: no other one is, or only some that were begun after it, and
-  // that will write it too.
-  bool claim(const Digest& digest, uint64_t place);
+  // For each content whether the publication in this place is to write it: no other one is, or only some that were begun after
+  // it, and that will write it too. Of equal ones it is to write the first.
+  std::vector<bool> claim(std::span<const Digest> digests, uint64_t place);
   void release_claims(uint64_t place, const std::vector<Digest>& digests);
 
  private:

@@ -171,15 +171,16 @@ TEST(WriterThreads, TheyStartWhenTheSystemHasRefusedItBefore) {
 TEST(WriterThreads, AnEarlierPublicationTakesContentFromALaterOne) {
   WriterThreads threads(1);
   const uint64_t earlier = threads.next_place(), later = threads.next_place();
-  const Digest content = digest_of(noise(10, 1));
-  EXPECT_TRUE(threads.claim(content, later));
-  EXPECT_TRUE(threads.claim(content, earlier));
-  EXPECT_FALSE(threads.claim(content, earlier));
-  EXPECT_FALSE(threads.claim(content, later));
-  threads.release_claims(later, {content});
-  EXPECT_FALSE(threads.claim(content, later));
+  const Digest content = digest_of(noise(10, 1)), other = digest_of(noise(10, 2));
+  const auto claim = [&](uint64_t place, std::vector<Digest> contents) { return threads.claim(contents, place); };
+  EXPECT_EQ(claim(later, {content}), std::vector({true}));
+  EXPECT_EQ(claim(earlier, {content}), std::vector({true}));
+  EXPECT_EQ(claim(earlier, {content}), std::vector({false}));
+  EXPECT_EQ(claim(later, {content, other, other}), std::vector({false, true, false}));
+  threads.release_claims(later, {content, other});
+  EXPECT_EQ(claim(later, {content, other}), std::vector({false, true}));
   threads.release_claims(earlier, {content});
-  EXPECT_TRUE(threads.claim(content, later));
+  EXPECT_EQ(claim(later, {content}), std::vector({true}));
 }
 
 TEST(WriterThreads, MemoryIsGivenUpToTheBoundAndAgain) {
