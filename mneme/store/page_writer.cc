@@ -12,10 +12,8 @@ constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
 // How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
 // digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
-// What threads bring to those that write before they wait for them, and what makes one of them write to another pack.
-constexpr uint64_t kMostBrought = Bytes(4_MiB).count, kOtherPackBytes = Bytes(1_MiB).count;
-// Four threads write to as many files three times as fast as one to one.
-constexpr size_t kMostPacks = 4;
+// What threads bring to the one that writes before they wait for it.
+constexpr uint64_t kMostBrought = Bytes(4_MiB).count;
 
 }  // namespace
 
@@ -39,11 +37,9 @@ PageWriter::~PageWriter() {
   }
   lock.unlock();
   writers_->release_claims(place_, claims_);
-  for (const Pack& pack : packs_) {
-    if (!pack.file) continue;
-    [[maybe_unused]] Status closed = pack.file->close();
-    [[maybe_unused]] Status removed = files_.remove(pack.path);
-  }
+  if (!pack_) return;
+  [[maybe_unused]] Status closed = pack_->close();
+  [[maybe_unused]] Status removed = files_.remove(path_);
 }
 
 // `size` counts as pending until the work is done, and its status is this writer's.
@@ -195,12 +191,23 @@ Status PageWriter::store(const std::vector<Wanted>& wanted, uint64_t& pending) {
   return stored.pages.empty() ? Status() : append(std::move(stored));
 }
 
-// One thread at a time writes to a pack, and what others bring meanwhile, too. They go on compressing: where many threads wait
+Status PageWriter::create_pack() {
+  MNEME_TRY(files_.create_directories(store_.directory()));
+  MNEME_ASSIGN(TemporaryFile temporary, files_.create_temporary(store_.directory() / "pack"));
+  path_ = std::move(temporary.path);
+  pack_ = std::move(temporary.file);
+  ByteVector header = pack_header();
+  MNEME_TRY(pack_->append(header));
+  end_ = header.size();
+  return {};
+}
+
+// One thread at a time writes to the pack, and what others bring meanwhile, too. They go on compressing: where many threads wait
 // for one file, the system takes longer to wake them than to write.
 Status PageWriter::append(Stored stored) {
   std::unique_lock lock(pack_mutex_);
   const uint64_t size = stored.bytes.size();
-  has_room_.wait(lock, [&] { return brought_bytes_ < kMostBrought; });
+  has_room_.wait(lock, [&] { return !is_writing_ || brought_bytes_ < kMostBrought; });
   if (written_ + size > options_.limit.count) {
     std::lock_guard flag(mutex_);
     over_limit_ = true;
@@ -213,47 +220,39 @@ Status PageWriter::append(Stored stored) {
     std::lock_guard count(mutex_);
     *brought_.back().pending += brought_.back().size;
   }
-  Pack* const pack = free_pack();
-  if (!pack) return {};
-  pack->is_written = true;
+  if (is_writing_) return {};
+  is_writing_ = true;
   Status status;
   while (!brought_.empty()) {
-    const Stored one = std::move(brought_.front());
-    brought_.pop_front();
-    brought_bytes_ -= one.bytes.size();
+    const std::vector<Stored> some = std::exchange(brought_, {});
+    brought_bytes_ = 0;
     lock.unlock();
-    has_room_.notify_one();
-    if (status.ok()) status = write(*pack, one);
+    has_room_.notify_all();
+    if (status.ok()) status = write(some);
     {
       std::lock_guard count(mutex_);
-      *one.pending -= one.size;
+      for (const Stored& one : some) *one.pending -= one.size;
       if (status_.ok()) status_ = status;
     }
     changed_.notify_all();
     lock.lock();
   }
-  pack->is_written = false;
+  is_writing_ = false;
+  has_room_.notify_all();
   return status;
 }
 
-// Under pack_mutex_: one that nobody writes to, or null. Another one is only begun where much waits for those that there are:
-// more files are more to sync and to read.
-PageWriter::Pack* PageWriter::free_pack() {
-  for (Pack& pack : packs_)
-    if (!pack.is_written) return &pack;
-  const bool needs_one = packs_.empty() || (packs_.size() < kMostPacks && brought_bytes_ >= kOtherPackBytes);
-  return needs_one ? &packs_.emplace_back() : nullptr;
-}
-
-// Memory that runs out is an error as any other one: the thread has to say that it writes no more.
-Status PageWriter::write(Pack& pack, const Stored& stored) {
+// On one thread at a time. Memory that runs out is an error as any other one: the thread has to say that it writes no more.
+Status PageWriter::write(const std::vector<Stored>& all) {
   try {
-    if (!pack.file) MNEME_TRY(create(pack));
-    MNEME_TRY(pack.file->append(stored.bytes));
-    for (PackedPage page : stored.pages) {
-      page.offset = pack.end;
-      pack.end += page.stored;
-      pack.pages.push_back(page);
+    if (!pack_) MNEME_TRY(create_pack());
+    for (const Stored& stored : all) {
+      MNEME_TRY(pack_->append(stored.bytes));
+      for (PackedPage page : stored.pages) {
+        page.offset = end_;
+        end_ += page.stored;
+        pages_.push_back(page);
+      }
     }
     return {};
   } catch (const std::bad_alloc&) {
@@ -261,80 +260,54 @@ Status PageWriter::write(Pack& pack, const Stored& stored) {
   }
 }
 
-Status PageWriter::create(Pack& pack) {
-  MNEME_TRY(files_.create_directories(store_.directory()));
-  MNEME_ASSIGN(TemporaryFile temporary, files_.create_temporary(store_.directory() / "pack"));
-  pack.path = std::move(temporary.path);
-  pack.file = std::move(temporary.file);
-  const ByteVector header = pack_header();
-  MNEME_TRY(pack.file->append(header));
-  pack.end = header.size();
-  return {};
-}
-
 Status PageWriter::finish() {
-  MNEME_TRY(end_packs());
-  if (packs_.empty()) return {};
-  for (const Pack& pack : packs_)
-    if (pack.file) MNEME_TRY(pack.file->sync());
-  MNEME_TRY(name_packs());
+  MNEME_TRY(end_pack());
+  if (pages_.empty()) return {};
+  if (pack_) {
+    MNEME_TRY(pack_->sync());
+    MNEME_TRY(name_pack());
+  }
   MNEME_TRY(files_.sync_directory(store_.directory()));
   join_store();
   return {};
 }
 
-Status PageWriter::end_packs() {
+Status PageWriter::end_pack() {
   MNEME_TRY(settle());
-  for (Pack& pack : packs_) {
-    if (pack.name) continue;
-    Digest name;
-    const ByteVector tail = pack_tail(pack.pages, name);
-    if (Status appended = pack.file->append(tail); !appended.ok()) {
-      std::lock_guard lock(mutex_);
-      return status_ = appended;  // half an end may be there: no other one is put behind it
-    }
-    pack.name = name;
-    written_ += tail.size() + pack_header().size();
+  if (!pack_ || name_) return {};
+  Digest name;
+  const ByteVector tail = pack_tail(pages_, name);
+  if (Status appended = pack_->append(tail); !appended.ok()) {
+    std::lock_guard lock(mutex_);
+    return status_ = appended;  // half an end may be there: no other one is put behind it
   }
+  name_ = name;
+  written_ += tail.size() + pack_header().size();
   return {};
-}
-
-std::vector<PageWriter::Unnamed> PageWriter::unnamed() const {
-  std::vector<Unnamed> all;
-  for (const Pack& pack : packs_)
-    if (pack.file) all.push_back({pack.file.get(), pack.path.filename().string(), *pack.name});
-  return all;
 }
 
 // Closed, and so unlocked, once the temporary name is gone.
-Status PageWriter::name_packs() {
-  for (Pack& pack : packs_) {
-    if (!pack.file) continue;
-    MNEME_TRY(files_.rename(pack.path, store_.directory() / pack_file_name(*pack.name)));
-    MNEME_TRY(std::exchange(pack.file, nullptr)->close());
-  }
-  return {};
+Status PageWriter::name_pack() {
+  if (!pack_) return {};
+  MNEME_TRY(files_.rename(path_, store_.directory() / pack_file_name(*name_)));
+  return std::exchange(pack_, nullptr)->close();
 }
 
 void PageWriter::join_store() {
-  for (Pack& pack : packs_)
-    if (!pack.pages.empty()) new_content_ += store_.add(*pack.name, std::exchange(pack.pages, {}));
+  if (name_ && !pages_.empty()) new_content_ += store_.add(*name_, std::exchange(pages_, {}));
 }
 
 Bytes PageWriter::written() const { return Bytes(written_); }
 
 Bytes PageWriter::finished_size() const {
-  Bytes size = written();
-  for (const Pack& pack : packs_) {
-    Digest ignored;
-    if (!pack.name) size += Bytes(pack_header().size() + pack_tail(pack.pages, ignored).size());
-  }
-  return size;
+  if (!pack_ || name_) return written();
+  Digest ignored;
+  return written() + Bytes(pack_header().size() + pack_tail(pages_, ignored).size());
 }
 
 void PageWriter::add_pages_to(std::unordered_map<Digest, Digest>& packs) const {
-  for (const Pack& pack : packs_)
-    for (const PackedPage& page : pack.pages) packs.try_emplace(page.digest, *pack.name);
+  if (!name_) return;
+  for (const PackedPage& page : pages_) packs.try_emplace(page.digest, *name_);
 }
 
 bool PageWriter::over_limit() const {
