@@ -27,10 +27,13 @@ ZSTD_DCtx* decompressor() { return thread_context<ZSTD_DCtx, ZSTD_createDCtx, ZS
 
 ByteVector compress(ByteSpan bytes, int level) {
   ByteVector out(ZSTD_compressBound(bytes.size()));
-  size_t written = ZSTD_compressCCtx(compressor(), out.data(), out.size(), bytes.data(), bytes.size(), level);
-  if (ZSTD_isError(written)) return {};
-  out.resize(written);
+  out.resize(compress_into(bytes, out, level));
   return out;
+}
+
+size_t compress_into(ByteSpan bytes, MutableByteSpan out, int level) {
+  const size_t written = ZSTD_compressCCtx(compressor(), out.data(), out.size(), bytes.data(), bytes.size(), level);
+  return ZSTD_isError(written) ? 0 : written;
 }
 
 Status decompress_into(ByteSpan compressed, MutableByteSpan out) {

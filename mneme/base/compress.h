@@ -8,6 +8,8 @@ namespace mneme {
 
 // One zstd frame. `level` is zstd's own: 1 is the fastest.
 ByteVector compress(ByteSpan bytes, int level = 1);
+// Likewise, into `out`, of which the number of bytes that it takes is given; 0 where it does not fit.
+size_t compress_into(ByteSpan bytes, MutableByteSpan out, int level = 1);
 
 // corrupt unless `compressed` is one whole frame of exactly `size` bytes of content.
 Result<ByteVector> decompress(ByteSpan compressed, Bytes size);

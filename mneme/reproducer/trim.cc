@@ -30,7 +30,9 @@ std::map<Digest, Bytes> pages_of(const RecordedInstance& recorded) {
 
 Status put_page(ByteSpan content, const Digest& digest, ArchiveWriter& archive) {
   StoredPage stored;
-  stored.bytes = store_page(content, digest, stored.page);
+  stored.bytes.resize(content.size());
+  store_page(content, digest, stored.bytes, stored.page);
+  stored.bytes.resize(stored.page.stored);
   return archive.put_page(stored);
 }
 

@@ -268,7 +268,9 @@ TEST(Pack, PagesThatCannotBeAreRefused) {
     ByteVector bytes = pack_header();
     std::vector<PackedPage> pages;
     for (const ByteVector& content : contents) {
-      const ByteVector stored = store_page(content, digest_of(content), pages.emplace_back());
+      ByteVector stored(content.size());
+      store_page(content, digest_of(content), stored, pages.emplace_back());
+      stored.resize(pages.back().stored);
       pages.back().offset = bytes.size();
       bytes.insert(bytes.end(), stored.begin(), stored.end());
     }

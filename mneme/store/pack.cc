@@ -1,5 +1,6 @@
 #include "mneme/store/pack.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -147,18 +148,18 @@ Status check_versions(ReadableFile& file, const Ends& ends, const std::string& n
 
 }  // namespace
 
-ByteVector store_page(ByteSpan content, const Digest& digest, PackedPage& page) {
-  ByteVector stored = compress(content);
+void store_page(ByteSpan content, const Digest& digest, MutableByteSpan into, PackedPage& page) {
+  size_t stored = compress_into(content, into);
   page.encoding = PageEncoding::zstd;
-  if (stored.empty() || stored.size() + stored.size() / 32 >= content.size()) {
-    stored.assign(content.begin(), content.end());
+  if (stored == 0 || stored + stored / 32 >= content.size()) {
+    std::ranges::copy(content, into.begin());
+    stored = content.size();
     page.encoding = PageEncoding::raw;
   }
   page.digest = digest;
-  page.stored = static_cast<uint32_t>(stored.size());
+  page.stored = static_cast<uint32_t>(stored);
   page.size = static_cast<uint32_t>(content.size());
-  page.checksum = short_checksum(digest_of(stored));
-  return stored;
+  page.checksum = short_checksum(digest_of(into.first(stored)));
 }
 
 ByteVector pack_header() {

@@ -36,8 +36,9 @@ struct StoredPage {
   ByteVector content;
 };
 
-// The bytes to store for a page's content: compressed, where that makes it smaller. Fills in `page`, but for its offset.
-ByteVector store_page(ByteSpan content, const Digest& digest, PackedPage& page);
+// Makes the bytes to store for a page's content, compressed where that makes it smaller, at the beginning of `into`, which has
+// the content's size. Fills in `page`, but for its offset.
+void store_page(ByteSpan content, const Digest& digest, MutableByteSpan into, PackedPage& page);
 
 ByteVector pack_header();
 // The index and the footer, which follow the pages. Sets `name` to the pack's file name without extension: the footer's checksum,

@@ -12,8 +12,8 @@ constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
 // How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
 // digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
-// What threads bring to the one that writes before they wait for it.
-constexpr uint64_t kMostBrought = Bytes(4_MiB).count;
+// What threads bring to the one that writes, before compression, before they wait for it.
+constexpr uint64_t kMostBrought = Bytes(32_MiB).count;
 
 }  // namespace
 
@@ -181,11 +181,14 @@ Status PageWriter::digest_lent(const Part& part) {
 }
 
 Status PageWriter::store(const std::vector<Wanted>& wanted, uint64_t& pending) {
-  Stored stored{&pending};
+  uint64_t size = 0;
+  for (const Wanted& page : wanted) size += page.content.size();
+  Stored stored{&pending, std::make_unique_for_overwrite<std::byte[]>(size)};
   for (const Wanted& page : wanted) {
     if (store_.holds_whole(page.digest, Bytes(page.content.size()))) continue;
-    ByteVector bytes = store_page(page.content, page.digest, stored.pages.emplace_back());
-    stored.bytes.insert(stored.bytes.end(), bytes.begin(), bytes.end());
+    PackedPage& packed = stored.pages.emplace_back();
+    store_page(page.content, page.digest, {stored.bytes.get() + stored.stored, page.content.size()}, packed);
+    stored.stored += packed.stored;
     stored.size += page.content.size();
   }
   return stored.pages.empty() ? Status() : append(std::move(stored));
@@ -206,7 +209,7 @@ Status PageWriter::create_pack() {
 // for one file, the system takes longer to wake them than to write.
 Status PageWriter::append(Stored stored) {
   std::unique_lock lock(pack_mutex_);
-  const uint64_t size = stored.bytes.size();
+  const uint64_t size = stored.stored;
   has_room_.wait(lock, [&] { return !is_writing_ || brought_bytes_ < kMostBrought; });
   if (written_ + size > options_.limit.count) {
     std::lock_guard flag(mutex_);
@@ -214,7 +217,7 @@ Status PageWriter::append(Stored stored) {
     return error(Code::exhausted, "page contents of more than {} would be added to the database", options_.limit);
   }
   brought_.push_back(std::move(stored));
-  brought_bytes_ += size;
+  brought_bytes_ += brought_.back().size;
   written_ += size;
   {
     std::lock_guard count(mutex_);
@@ -247,7 +250,7 @@ Status PageWriter::write(const std::vector<Stored>& all) {
   try {
     if (!pack_) MNEME_TRY(create_pack());
     for (const Stored& stored : all) {
-      MNEME_TRY(pack_->append(stored.bytes));
+      MNEME_TRY(pack_->append({stored.bytes.get(), stored.stored}));
       for (PackedPage page : stored.pages) {
         page.offset = end_;
         end_ += page.stored;

@@ -66,7 +66,8 @@ class PageWriter {
   // Pages as the pack is to have them, but for their offsets.
   struct Stored {
     uint64_t* pending;  // in which they count until they are written
-    ByteVector bytes{};
+    std::unique_ptr<std::byte[]> bytes{};
+    uint64_t stored = 0;  // how many of them there are
     std::vector<PackedPage> pages{};
     uint64_t size = 0;  // of the contents
   };
