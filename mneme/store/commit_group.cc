@@ -64,7 +64,7 @@ bool CommitGroup::fit(const Recording& one, const Recording& other) {
 Status CommitGroup::add(Publication& publication, const Recording& recording) {
   Member member{static_cast<DatabasePublication*>(&publication), &recording};
   MNEME_TRY(check_images(recording));
-  MNEME_TRY(member.publication->writer().end_pack());
+  MNEME_TRY(member.publication->writer().end_packs());
   // Until it is a member, which memory that runs out may keep it from, too.
   const bool lost_before = shared_->lost_some.exchange(true);
   member.publication->writer().add_pages_to(shared_->packs);
@@ -79,8 +79,8 @@ Status CommitGroup::add(Publication& publication, const Recording& recording) {
 void CommitGroup::note(Member& member) {
   const Recording& recording = *member.recording;
   UnlistedLaunch launch{{recording.kernel, {}, {}, {}}, recording.instance};
-  PageWriter& writer = member.publication->writer();
-  if (writer.unsynced()) launch.pack = {writer.temporary_path().filename().string(), writer.pack_name()};
+  for (PageWriter::Unnamed& pack : member.publication->writer().unnamed())
+    launch.packs.push_back({std::move(pack.temporary), pack.name});
   for (size_t i = 0; i < launch.states.size(); ++i) launch.states[i] = member.states[i].temporary_path().filename().string();
   Status noted;
   if (!unlisted_) {
@@ -170,7 +170,7 @@ void CommitGroup::sync_data() {
   std::vector<Member*> owners;
   for (Member& member : members_) {
     const auto add = [&](UnsyncedFile* file) { files.push_back(file), owners.push_back(&member); };
-    if (UnsyncedFile* pack = member.publication->writer().unsynced()) add(pack);
+    for (const PageWriter::Unnamed& pack : member.publication->writer().unnamed()) add(pack.file);
     for (PendingFile& state : member.states) add(&state.file());
   }
   const std::vector<Status> statuses = database_.files.sync_all(files);
@@ -180,8 +180,8 @@ void CommitGroup::sync_data() {
 void CommitGroup::name_data() {
   bool some = false;
   for (Member& member : members_) {
-    if (!member.status.ok() || !member.publication->writer().unsynced()) continue;
-    member.note(member.publication->writer().name_pack());
+    if (!member.status.ok() || member.publication->writer().unnamed().empty()) continue;
+    member.note(member.publication->writer().name_packs());
     some = true;
   }
   if (some)

@@ -10,6 +10,7 @@
 
 #include "mneme/base/testing/forgetful_file_system.h"
 #include "mneme/store/testing/lent.h"
+#include "mneme/store/testing/two_packs.h"
 
 namespace mneme {
 namespace {
@@ -154,6 +155,47 @@ TEST(CommitGroup, WhatAnInstanceTakesDoesNotGrowWithThoseBefore) {
   EXPECT_LT(done["bytes"], of_the_tenth["bytes"] + 100);
   done.erase("bytes"), of_the_tenth.erase("bytes");
   EXPECT_EQ(done, of_the_tenth);
+}
+
+// What one file takes too slowly is written to several. Whichever operation fails, none of them stays without the others.
+TEST(CommitGroup, WritesSeveralPacksOfOnePublicationAtOnce) {
+  const SampleMemory memory = memory_of_two_packs();
+  bool done = false;
+  for (int operations = 0; !done; ++operations) {
+    ASSERT_LT(operations, 200);
+    TemporaryDirectory directory;
+    TwoPacks two;
+    std::atomic<int> left = 1 << 20;
+    std::atomic<bool> came = true;
+    auto disk =
+        faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t size) -> Status {
+          if (changes(operation) && left-- == 0) {
+            two.fail();
+            return error(Code::exhausted, "{} {}: No space left on device", operation, path.string());
+          }
+          if (!two.before(operation, path, size)) came = false;
+          return {};
+        });
+    const std::string when = fmt::format("where operation {} failed", operations);
+    auto database = Database::create(directory.path(), *disk);
+    ASSERT_TRUE(database.ok());
+    left = operations;
+    {
+      Lent lent(*database, std::make_shared<WriterThreads>(2, 64_MiB), memory);
+      done = lent.commit(sample_kernel("one")).ok();
+      EXPECT_TRUE(came) << when;
+      if (done) {
+        EXPECT_EQ(lent.publication->new_content(), kTwoPacks + kPageSize);
+        EXPECT_GE(FileSystem::posix().list(directory.path() / "pages")->size(), 2u);
+      }
+    }
+    const size_t listed = count_whole(directory.path(), when);
+    EXPECT_GE(listed, done ? 1u : 0u) << when;
+    EXPECT_EQ(count_left_over(directory.path()), 0u) << when;
+    left = 1 << 20;
+    EXPECT_TRUE(publish_sample(*database, sample_kernel("one"), sample_memory(9)).ok()) << when;
+    EXPECT_GE(count_whole(directory.path(), when), listed + 1) << when;
+  }
 }
 
 TEST(CommitGroup, HasAnInstanceOnceAndAKernelWithOneCode) {

@@ -12,8 +12,13 @@ constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
 // How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
 // digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
-// What threads bring to the one that writes, before compression, before they wait for it.
-constexpr uint64_t kMostBrought = Bytes(32_MiB).count;
+// What threads bring to those that write, before compression, before they wait for them; and what, compressed, makes one of them
+// write to another pack.
+constexpr uint64_t kMostBrought = Bytes(32_MiB).count, kOtherPackBytes = Bytes(1_MiB).count;
+// What a thread takes of it at a time.
+constexpr uint64_t kWrittenBytes = Bytes(256_KiB).count;
+// Four threads write to as many files three times as fast as one to one.
+constexpr size_t kMostPacks = 4;
 
 }  // namespace
 
@@ -22,7 +27,9 @@ PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOpt
       files_(files),
       options_(options),
       writers_(options.writers ? options.writers : std::make_shared<WriterThreads>(options.threads)),
-      place_(writers_->next_place()) {}
+      place_(writers_->next_place()) {
+  packs_.reserve(kMostPacks);
+}
 
 PageWriter::~PageWriter() {
   std::unique_lock lock(mutex_);
@@ -37,9 +44,11 @@ PageWriter::~PageWriter() {
   }
   lock.unlock();
   writers_->release_claims(place_, claims_);
-  if (!pack_) return;
-  [[maybe_unused]] Status closed = pack_->close();
-  [[maybe_unused]] Status removed = files_.remove(path_);
+  for (const Pack& pack : packs_) {
+    if (!pack.file) continue;
+    [[maybe_unused]] Status closed = pack.file->close();
+    [[maybe_unused]] Status removed = files_.remove(pack.path);
+  }
 }
 
 // `size` counts as pending until the work is done, and its status is this writer's.
@@ -194,23 +203,12 @@ Status PageWriter::store(const std::vector<Wanted>& wanted, uint64_t& pending) {
   return stored.pages.empty() ? Status() : append(std::move(stored));
 }
 
-Status PageWriter::create_pack() {
-  MNEME_TRY(files_.create_directories(store_.directory()));
-  MNEME_ASSIGN(TemporaryFile temporary, files_.create_temporary(store_.directory() / "pack"));
-  path_ = std::move(temporary.path);
-  pack_ = std::move(temporary.file);
-  ByteVector header = pack_header();
-  MNEME_TRY(pack_->append(header));
-  end_ = header.size();
-  return {};
-}
-
-// One thread at a time writes to the pack, and what others bring meanwhile, too. They go on compressing: where many threads wait
+// One thread at a time writes to a pack, and what others bring meanwhile, too. They go on compressing: where many threads wait
 // for one file, the system takes longer to wake them than to write.
 Status PageWriter::append(Stored stored) {
   std::unique_lock lock(pack_mutex_);
   const uint64_t size = stored.stored;
-  has_room_.wait(lock, [&] { return !is_writing_ || brought_bytes_ < kMostBrought; });
+  has_room_.wait(lock, [&] { return brought_bytes_ < kMostBrought; });
   if (written_ + size > options_.limit.count) {
     std::lock_guard flag(mutex_);
     over_limit_ = true;
@@ -218,43 +216,63 @@ Status PageWriter::append(Stored stored) {
   }
   brought_.push_back(std::move(stored));
   brought_bytes_ += brought_.back().size;
+  brought_stored_ += size;
   written_ += size;
   {
     std::lock_guard count(mutex_);
     *brought_.back().pending += brought_.back().size;
   }
-  if (is_writing_) return {};
-  is_writing_ = true;
+  Pack* const pack = free_pack();
+  if (!pack) return {};
+  pack->is_written = true;
   Status status;
   while (!brought_.empty()) {
-    const std::vector<Stored> some = std::exchange(brought_, {});
-    brought_bytes_ = 0;
+    const std::list<Stored> taken = take_brought();
     lock.unlock();
     has_room_.notify_all();
-    if (status.ok()) status = write(some);
+    if (status.ok()) status = write(*pack, taken);
     {
       std::lock_guard count(mutex_);
-      for (const Stored& one : some) *one.pending -= one.size;
+      for (const Stored& one : taken) *one.pending -= one.size;
       if (status_.ok()) status_ = status;
     }
     changed_.notify_all();
     lock.lock();
   }
-  is_writing_ = false;
-  has_room_.notify_all();
+  pack->is_written = false;
   return status;
 }
 
-// On one thread at a time. Memory that runs out is an error as any other one: the thread has to say that it writes no more.
-Status PageWriter::write(const std::vector<Stored>& all) {
+// Under pack_mutex_: one that nobody writes to, or null. Another one is only begun where much waits for those that there are:
+// more files are more to sync and to read.
+PageWriter::Pack* PageWriter::free_pack() {
+  for (Pack& pack : packs_)
+    if (!pack.is_written) return &pack;
+  const bool needs_one = packs_.empty() || (packs_.size() < kMostPacks && brought_stored_ >= kOtherPackBytes);
+  return needs_one ? &packs_.emplace_back() : nullptr;
+}
+
+// Under pack_mutex_: what one thread writes before it looks again, and others have a part in.
+std::list<PageWriter::Stored> PageWriter::take_brought() {
+  std::list<Stored> taken;
+  for (uint64_t stored = 0; !brought_.empty() && stored < kWrittenBytes; stored += taken.back().stored) {
+    taken.splice(taken.end(), brought_, brought_.begin());
+    brought_bytes_ -= taken.back().size;
+    brought_stored_ -= taken.back().stored;
+  }
+  return taken;
+}
+
+// Memory that runs out is an error as any other one: the thread has to say that it writes no more.
+Status PageWriter::write(Pack& pack, const std::list<Stored>& all) {
   try {
-    if (!pack_) MNEME_TRY(create_pack());
+    if (!pack.file) MNEME_TRY(create(pack));
     for (const Stored& stored : all) {
-      MNEME_TRY(pack_->append({stored.bytes.get(), stored.stored}));
+      MNEME_TRY(pack.file->append({stored.bytes.get(), stored.stored}));
       for (PackedPage page : stored.pages) {
-        page.offset = end_;
-        end_ += page.stored;
-        pages_.push_back(page);
+        page.offset = pack.end;
+        pack.end += page.stored;
+        pack.pages.push_back(page);
       }
     }
     return {};
@@ -263,54 +281,80 @@ Status PageWriter::write(const std::vector<Stored>& all) {
   }
 }
 
+Status PageWriter::create(Pack& pack) {
+  MNEME_TRY(files_.create_directories(store_.directory()));
+  MNEME_ASSIGN(TemporaryFile temporary, files_.create_temporary(store_.directory() / "pack"));
+  pack.path = std::move(temporary.path);
+  pack.file = std::move(temporary.file);
+  const ByteVector header = pack_header();
+  MNEME_TRY(pack.file->append(header));
+  pack.end = header.size();
+  return {};
+}
+
 Status PageWriter::finish() {
-  MNEME_TRY(end_pack());
-  if (pages_.empty()) return {};
-  if (pack_) {
-    MNEME_TRY(pack_->sync());
-    MNEME_TRY(name_pack());
-  }
+  MNEME_TRY(end_packs());
+  if (packs_.empty()) return {};
+  for (const Pack& pack : packs_)
+    if (pack.file) MNEME_TRY(pack.file->sync());
+  MNEME_TRY(name_packs());
   MNEME_TRY(files_.sync_directory(store_.directory()));
   join_store();
   return {};
 }
 
-Status PageWriter::end_pack() {
+Status PageWriter::end_packs() {
   MNEME_TRY(settle());
-  if (!pack_ || name_) return {};
-  Digest name;
-  const ByteVector tail = pack_tail(pages_, name);
-  if (Status appended = pack_->append(tail); !appended.ok()) {
-    std::lock_guard lock(mutex_);
-    return status_ = appended;  // half an end may be there: no other one is put behind it
+  for (Pack& pack : packs_) {
+    if (pack.name) continue;
+    Digest name;
+    const ByteVector tail = pack_tail(pack.pages, name);
+    if (Status appended = pack.file->append(tail); !appended.ok()) {
+      std::lock_guard lock(mutex_);
+      return status_ = appended;  // half an end may be there: no other one is put behind it
+    }
+    pack.name = name;
+    written_ += tail.size() + pack_header().size();
   }
-  name_ = name;
-  written_ += tail.size() + pack_header().size();
   return {};
 }
 
+std::vector<PageWriter::Unnamed> PageWriter::unnamed() const {
+  std::vector<Unnamed> all;
+  for (const Pack& pack : packs_)
+    if (pack.file) all.push_back({pack.file.get(), pack.path.filename().string(), *pack.name});
+  return all;
+}
+
 // Closed, and so unlocked, once the temporary name is gone.
-Status PageWriter::name_pack() {
-  if (!pack_) return {};
-  MNEME_TRY(files_.rename(path_, store_.directory() / pack_file_name(*name_)));
-  return std::exchange(pack_, nullptr)->close();
+Status PageWriter::name_packs() {
+  for (Pack& pack : packs_) {
+    if (!pack.file) continue;
+    MNEME_TRY(files_.rename(pack.path, store_.directory() / pack_file_name(*pack.name)));
+    MNEME_TRY(std::exchange(pack.file, nullptr)->close());
+  }
+  return {};
 }
 
 void PageWriter::join_store() {
-  if (name_ && !pages_.empty()) new_content_ += store_.add(*name_, std::exchange(pages_, {}));
+  for (Pack& pack : packs_)
+    if (!pack.pages.empty()) new_content_ += store_.add(*pack.name, std::exchange(pack.pages, {}));
 }
 
 Bytes PageWriter::written() const { return Bytes(written_); }
 
 Bytes PageWriter::finished_size() const {
-  if (!pack_ || name_) return written();
-  Digest ignored;
-  return written() + Bytes(pack_header().size() + pack_tail(pages_, ignored).size());
+  Bytes size = written();
+  for (const Pack& pack : packs_) {
+    Digest ignored;
+    if (!pack.name) size += Bytes(pack_header().size() + pack_tail(pack.pages, ignored).size());
+  }
+  return size;
 }
 
 void PageWriter::add_pages_to(std::unordered_map<Digest, Digest>& packs) const {
-  if (!name_) return;
-  for (const PackedPage& page : pages_) packs.try_emplace(page.digest, *name_);
+  for (const Pack& pack : packs_)
+    for (const PackedPage& page : pack.pages) packs.try_emplace(page.digest, *pack.name);
 }
 
 bool PageWriter::over_limit() const {

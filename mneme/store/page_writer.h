@@ -1,11 +1,14 @@
-// PageWriter: digests, compresses and appends pages to one new pack. To be used by one thread at a time.
+// PageWriter: digests, compresses and appends pages to new packs. There is one, and several, which are written at once, where
+// threads compress faster than one file takes it. To be used by one thread at a time.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +22,7 @@ namespace mneme {
 class PageWriter {
  public:
   PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options);
-  ~PageWriter();  // removes the pack unless finish() was ok
+  ~PageWriter();  // removes the packs unless finish() was ok
 
   // As Publication::put() and wait().
   Status put(PageBatch batch);
@@ -27,26 +30,29 @@ class PageWriter {
   // Waits until every page is stored.
   Status settle();
   bool is_settled() const;  // whether settle() would not wait
-  // Settles, and makes the pack part of the store. There is no pack if the store had every page already.
+  // Settles, and makes the packs part of the store. There is none if the store had every page already.
   Status finish();
 
-  // finish() in steps, between which several writers' packs are synced together: settles, and ends the pack; what is to be synced
-  // then, null where there is no pack; gives the pack its name; and makes it part of the store, once its folder was synced.
-  Status end_pack();
-  UnsyncedFile* unsynced() const { return pack_.get(); }
-  // The pack's temporary name and the one that it is to have. To be called between end_pack() and name_pack().
-  const Path& temporary_path() const { return path_; }
-  const Digest& pack_name() const { return *name_; }
-  Status name_pack();
+  // finish() in steps, between which several writers' packs are synced together: settles, and ends the packs; what is to be
+  // synced then; gives the packs their names; and makes them part of the store, once their folder was synced.
+  Status end_packs();
+  struct Unnamed {
+    UnsyncedFile* file;
+    std::string temporary;  // the name that it has in the folder of packs
+    Digest name;            // that it is to have
+  };
+  // To be called between end_packs() and name_packs().
+  std::vector<Unnamed> unnamed() const;
+  Status name_packs();
   void join_store();
 
   Bytes written() const;
-  // How many bytes the pages have, before compression, by which the store has grown: nothing until the pack is part of it, and
+  // How many bytes the pages have, before compression, by which the store has grown: nothing until the packs are part of it, and
   // without those that another writer, which wrote the same at the same time, has brought before.
   Bytes new_content() const { return new_content_; }
   // How many bytes finish() will have written in all. To be called after settle().
   Bytes finished_size() const;
-  // Adds the pages of the pack, with its name. To be called after end_pack().
+  // Adds the pages of the packs, with their names. To be called after end_packs().
   void add_pages_to(std::unordered_map<Digest, Digest>& packs) const;
   bool over_limit() const;
 
@@ -71,14 +77,24 @@ class PageWriter {
     std::vector<PackedPage> pages{};
     uint64_t size = 0;  // of the contents
   };
+  struct Pack {
+    Path path{};                           // temporary
+    std::unique_ptr<WritableFile> file{};  // null before it is written to, and once it has its name
+    std::optional<Digest> name{};          // once it has its end
+    std::vector<PackedPage> pages{};       // until it is part of the store
+    uint64_t end = 0;
+    bool is_written = false;  // whether a thread has all of the above
+  };
 
   void add(WriterThreads::Order order, uint64_t& pending, uint64_t size, std::function<Status()> work);
   Status digest(const Part& part, std::vector<Wanted>& wanted);
   Status digest_lent(const Part& part);
   Status store(const std::vector<Wanted>& wanted, uint64_t& pending);
   Status append(Stored stored);
-  Status write(const std::vector<Stored>& all);
-  Status create_pack();
+  Pack* free_pack();
+  std::list<Stored> take_brought();
+  Status write(Pack& pack, const std::list<Stored>& all);
+  Status create(Pack& pack);
   Status wait_for(const uint64_t& pending, WriterThreads::Order upto);
 
   PageStore& store_;
@@ -94,17 +110,12 @@ class PageWriter {
   Status status_;
   std::vector<Digest> claims_;
 
-  std::mutex pack_mutex_;  // over everything up to is_writing_; never taken under mutex_
+  std::mutex pack_mutex_;  // over everything up to brought_stored_; never taken under mutex_
   std::condition_variable has_room_;
-  std::vector<Stored> brought_;  // for the thread that writes
-  uint64_t brought_bytes_ = 0;
-  bool is_writing_ = false;  // whether a thread has the pack, which is of who has set this
+  std::vector<Pack> packs_;                          // which stay where they are
+  std::list<Stored> brought_;                        // for threads that write
+  uint64_t brought_bytes_ = 0, brought_stored_ = 0;  // before and after compression
 
-  Path path_;
-  std::unique_ptr<WritableFile> pack_;  // null once it has its name
-  std::optional<Digest> name_;          // once the pack has its end
-  std::vector<PackedPage> pages_;       // until it is part of the store
-  uint64_t end_ = 0;
   std::atomic<uint64_t> written_ = 0;  // what was brought, and the pack's ends
   Bytes new_content_;
 };

@@ -30,7 +30,7 @@ class Recovery {
   Status run() {
     for (UnlistedLaunch& launch : launches_) {
       remember_code(launch);
-      take(name_pack(launch), launch);
+      for (const UnlistedLaunch::Pack& pack : launch.packs) take(name(pack), launch);
     }
     MNEME_TRY(database_.files.sync_directory(database_.store.directory()));
     database_.store.refresh();
@@ -65,16 +65,15 @@ class Recovery {
   }
 
   // Only a pack that is what its name says.
-  Status name_pack(const UnlistedLaunch& launch) {
-    if (!launch.pack) return {};
-    const Path from = database_.store.directory() / launch.pack->temporary;
-    const Path to = database_.store.directory() / pack_file_name(launch.pack->name);
+  Status name(const UnlistedLaunch::Pack& pack) {
+    const Path from = database_.store.directory() / pack.temporary;
+    const Path to = database_.store.directory() / pack_file_name(pack.name);
     if (!database_.files.exists(from) && database_.files.exists(to)) return {};
     MNEME_ASSIGN(const auto file, database_.files.open(from));
     MNEME_ASSIGN(const std::vector<PackedPage> pages, read_pack(*file, from.string()));
     Digest name;
     (void)pack_tail(pages, name);
-    if (name != launch.pack->name) return error(Code::corrupt, "{}: it is another pack", from.string());
+    if (name != pack.name) return error(Code::corrupt, "{}: it is another pack", from.string());
     MNEME_TRY(sync(from));
     return database_.files.rename(from, to);
   }

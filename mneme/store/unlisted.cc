@@ -11,7 +11,7 @@ namespace mneme {
 namespace {
 
 constexpr std::string_view kMagic = "MNUNLIST";
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3, kFirstVersion = 2;  // of which a launch has one pack at most, told in the same way
 
 void put_block(ByteWriter& writer, ByteSpan bytes) {
   writer.put<uint64_t>(bytes.size());
@@ -36,10 +36,10 @@ Result<UnlistedLaunch> decode_launch(ByteSpan bytes, const std::string& name) {
   MNEME_ASSIGN(launch.kernel, decode_kernel(text_of(kernel), name));
   MNEME_ASSIGN(const ByteSpan instance, read_block(reader));
   MNEME_ASSIGN(launch.instance, decode_instance(text_of(instance), launch.kernel.kernel, name, 0));
-  uint8_t has_pack = 0, has_ir = 0;
-  MNEME_TRY(reader.read(has_pack));
-  if (has_pack != 0) {
-    UnlistedLaunch::Pack& pack = launch.pack.emplace();
+  uint8_t packs = 0, has_ir = 0;
+  MNEME_TRY(reader.read(packs));
+  for (uint8_t i = 0; i < packs; ++i) {
+    UnlistedLaunch::Pack& pack = launch.packs.emplace_back();
     MNEME_TRY(reader.read_string(pack.temporary));
     MNEME_TRY(check_name(reader, pack.temporary, "pack"));
     MNEME_TRY(reader.read(pack.name));
@@ -81,10 +81,10 @@ ByteVector encode_unlisted(const UnlistedLaunch& launch) {
   std::string instance = encode_instance(launch.instance);
   instance.pop_back();  // the line feed
   put_block(writer, bytes_of(instance));
-  writer.put<uint8_t>(launch.pack.has_value());
-  if (launch.pack) {
-    writer.put_string(launch.pack->temporary);
-    writer.put(launch.pack->name);
+  writer.put(static_cast<uint8_t>(launch.packs.size()));
+  for (const UnlistedLaunch::Pack& pack : launch.packs) {
+    writer.put_string(pack.temporary);
+    writer.put(pack.name);
   }
   for (const std::string& state : launch.states) writer.put_string(state);
   writer.put<uint8_t>(launch.ir.has_value());
@@ -108,7 +108,7 @@ Result<Unlisted> decode_unlisted(ByteSpan bytes, const std::string& name) {
   const auto magic = reader.read_bytes(kMagic.size());
   if (!magic.ok() || text_of(*magic) != kMagic) return error(Code::corrupt, "{}: offset 0: this tells of no launches", name);
   MNEME_TRY(reader.read(version));
-  if (version != kVersion) return reader.corrupt("it is of another version");
+  if (version < kFirstVersion || version > kVersion) return reader.corrupt("it is of another version");
   MNEME_TRY(reader.read(unlisted.begun));
   while (reader.remaining() != 0) {
     uint64_t size = 0;

@@ -30,7 +30,7 @@ struct UnlistedLaunch {
   };
   KernelDocument kernel;  // without instances
   InstanceRecord instance;
-  std::optional<Pack> pack{};               // none: it has no page that the database did not have
+  std::vector<Pack> packs{};                // none: it has no page that the database did not have
   std::array<std::string, 2> states{};      // the names of the files with the prologue and the epilogue
   std::optional<ByteVector> ir{};           // where no launch before it in the file has them, and the database neither
   std::map<uint32_t, ByteVector> images{};  // likewise: the bytes of their files, by their places in the kernel's record

@@ -13,6 +13,7 @@
 #include "mneme/store/commit_group.h"
 #include "mneme/store/pack.h"
 #include "mneme/store/testing/lent.h"
+#include "mneme/store/testing/two_packs.h"
 
 namespace mneme {
 namespace {
@@ -387,6 +388,55 @@ TEST(Unlisted, DamageInWhatTellsOfThemListsNothingWrong) {
   }
 }
 
+// Likewise where the launch has several packs.
+TEST(Unlisted, AKillAtAnyOperationLosesNoneOfSeveralPacks) {
+  const SampleMemory memory = memory_of_two_packs();
+  bool finished = false;
+  for (int operations = 0; !finished; ++operations) {
+    ASSERT_LT(operations, 200);
+    TemporaryDirectory directory;
+    int* told = shared_count();
+    const auto killing = killing_file_system();
+    TwoPacks two;
+    const auto files = faulty_file_system(*killing, [&](std::string_view operation, const Path& path, uint64_t size) {
+      if (!two.before(operation, path, size)) ::_exit(2);
+      return Status();
+    });
+    finished = run_and_kill(operations, [&](const auto& count_from_here) {
+      auto database = Database::create(directory.path(), *files);
+      count_from_here();
+      const auto group = database->begin_group();
+      Lent lent(*database, std::make_shared<WriterThreads>(2, 64_MiB), memory);
+      if (!group->add(*lent.publication, lent.as(kFive[0])).ok()) ::_exit(1);
+      *told = 1;
+      if (group->finish().size() != 1) ::_exit(1);
+    });
+    const std::string when = fmt::format("after {} operations", operations);
+    EXPECT_EQ(count_whole(directory.path(), when), static_cast<size_t>(*told)) << when;
+    if (finished) EXPECT_EQ(*told, 1);
+    if (*told == 1) EXPECT_GE(FileSystem::posix().list(directory.path() / "pages")->size(), 2u) << when;
+    auto again = Database::create(directory.path());
+    ASSERT_TRUE(publish_sample(*again, sample_kernel("two"), sample_memory(9)).ok()) << when;
+    EXPECT_EQ(count_whole(directory.path(), when), static_cast<size_t>(*told) + 1) << when;
+    EXPECT_EQ(count_temporary(directory.path()), 0u) << when;
+  }
+}
+
+// A recorder of before, whose launches have one pack, was killed.
+TEST(Unlisted, IsReadInTheVersionBefore) {
+  TemporaryDirectory directory;
+  leave_five(directory.path());
+  ByteVector bytes = *FileSystem::posix().read(unlisted_files(directory.path())[0]);
+  constexpr size_t kVersionAt = 8;
+  ASSERT_EQ(bytes[kVersionAt], std::byte{3});
+  bytes[kVersionAt] = std::byte{2};
+  EXPECT_EQ(decode_unlisted(bytes, "it")->launches.size(), 5u);
+  for (const std::byte other : {std::byte{1}, std::byte{4}}) {
+    bytes[kVersionAt] = other;
+    EXPECT_FALSE(decode_unlisted(bytes, "it").ok());
+  }
+}
+
 TEST(Unlisted, NamesNoFileElsewhere) {
   TemporaryDirectory directory;
   leave_five(directory.path());
@@ -399,7 +449,7 @@ TEST(Unlisted, NamesNoFileElsewhere) {
   };
   UnlistedLaunch launch = found->launches[0];
   EXPECT_EQ(refusal(launch), "");
-  launch.pack->temporary = "../pack.tmp.1";
+  launch.packs[0].temporary = "../pack.tmp.1";
   EXPECT_THAT(refusal(launch), testing::MatchesRegex("it: offset [0-9]+: a file has a name that it cannot have"));
   launch = found->launches[0];
   launch.states[1] = launch.states[0];
