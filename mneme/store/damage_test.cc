@@ -225,7 +225,7 @@ TEST_F(Damage, APackThatIsMissingIsNamedWhicheverStateNeedsIt) {
   ASSERT_TRUE(publication->put(batch_of(first.before, before)).ok());
   ASSERT_TRUE(publication->put(batch_of(noise(first.before.size(), 9), after)).ok());
   ASSERT_TRUE(publication->wait().ok());
-  Recording recording{kernel_, noise(500, 7), instance, {{before}}, {{after}}};
+  Recording recording{kernel_, noise(500, 7), instance, {{before}}, {{after}}, {}};
   recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
   ASSERT_TRUE(publication->commit(recording).ok());
   std::vector<std::string> packs = *FileSystem::posix().list(directory_.path() / "pages");

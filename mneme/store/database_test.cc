@@ -259,7 +259,7 @@ TEST(Database, APublicationHasWrittenWhatTheDatabaseGrewBy) {
     const Bytes size = *database->disk_size();
     auto publication = *database->begin_publication({});
     const SampleMemory memory = sample_memory(seed);
-    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}};
+    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}, {}};
     Region before = sample_region(memory), after = sample_region(memory);
     ASSERT_TRUE(publication->put(batch_of(memory.before, before)).ok());
     ASSERT_TRUE(publication->put(batch_of(memory.after, after)).ok());
@@ -308,7 +308,7 @@ TEST(Database, ManyThreadsWriteAndRead) {
     ASSERT_TRUE(publication->put(std::move(batch)).ok());
   }
   ASSERT_TRUE(publication->wait().ok());
-  Recording recording{kernel, {}, sample_instance(kernel), {{region}}, {{region}}};
+  Recording recording{kernel, {}, sample_instance(kernel), {{region}}, {{region}}, {}};
   recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
   ASSERT_TRUE(publication->commit(recording).ok());
   EXPECT_EQ(*read_region(*database, region), content);
@@ -391,7 +391,7 @@ TEST(Database, ALaunchThatIsTooLargeByItsFilesIsOverTheLimitToo) {
     ASSERT_TRUE(publication->wait().ok());
     pages = publication->written();
     EXPECT_FALSE(publication->over_limit());
-    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {{region}}, {{region}}};
+    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {{region}}, {{region}}, {}};
     recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
     EXPECT_EQ(publication->commit(recording).code(), limited ? Code::exhausted : Code::ok);
     EXPECT_EQ(publication->over_limit(), limited);
@@ -491,7 +491,7 @@ TEST(Database, ADatabaseOfAnOlderVersionIsRecordedInto) {
   KernelRecord kernel = before.kernel;
   SampleMemory memory = sample_memory(1, 300);
   auto publication = *database->begin_publication();
-  Recording recording{kernel, noise(500, 7), before.instances[0], {}, {}};
+  Recording recording{kernel, noise(500, 7), before.instances[0], {}, {}, {}};
   Region region = sample_region(memory);
   ASSERT_TRUE(publication->put(batch_of(memory.before, region)).ok());
   ASSERT_TRUE(publication->wait().ok());

@@ -121,7 +121,7 @@ TEST_F(Heal, APageThatOnlyTheLaunchMade) {
     InstanceRecord instance = sample_instance(kernel_);
     instance.grid = {2, 1, 1};
     auto publication = *database->begin_publication({});
-    Recording recording{kernel_, noise(500, 7), instance, {{sample_region(changed)}}, {{sample_region(changed)}}};
+    Recording recording{kernel_, noise(500, 7), instance, {{sample_region(changed)}}, {{sample_region(changed)}}, {}};
     ASSERT_TRUE(publication->put(batch_of(changed.before, recording.prologue.regions[0])).ok());
     ASSERT_TRUE(publication->put(batch_of(changed.after, recording.epilogue.regions[0])).ok());
     ASSERT_TRUE(publication->wait().ok());
@@ -163,7 +163,7 @@ TEST_F(Heal, AnotherIrTakesThePlaceOfTheOneThatIsDamaged) {
     ASSERT_TRUE(publication->put(batch_of(memory_.before, before)).ok());
     ASSERT_TRUE(publication->put(batch_of(memory_.after, after)).ok());
     ASSERT_TRUE(publication->wait().ok());
-    Recording recording{kernel_, other, sample_instance(kernel_), {{before}}, {{after}}};
+    Recording recording{kernel_, other, sample_instance(kernel_), {{before}}, {{after}}, {}};
     recording.instance.state_bytes = recording.prologue.bytes();
     recording.instance.dynamic_hash = dynamic_;
     const Bytes had = *database->disk_size();
@@ -195,7 +195,7 @@ TEST_F(Heal, APackThatIsWholeAgainIsNotBlamed) {
     Region region = sample_region(memory_);
     EXPECT_TRUE(publication->put(batch_of(memory_.before, region)).ok());
     EXPECT_TRUE(publication->wait().ok());
-    Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}};
+    Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}, {}};
     recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
     return publication->commit(recording);
   };
@@ -245,7 +245,7 @@ TEST_F(Heal, APageIsFoundHoweverManyAreBeforeIt) {
     ASSERT_TRUE(publication->put(std::move(batch)).ok());
   }
   ASSERT_TRUE(publication->wait().ok());
-  Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}};
+  Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}, {}};
   recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
   ASSERT_TRUE(publication->commit(recording).ok());
   const auto check = [&] {
@@ -305,7 +305,7 @@ TEST_F(Heal, SeveralThreadsHealOnce) {
   ASSERT_TRUE(publication->wait().ok());
   EXPECT_LT(publication->written().count, 2 * page.size());
   Region region{Region::Kind::allocation, memory_.address, Bytes(page.size()), "", {digests[0]}};
-  Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}};
+  Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}, {}};
   recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
   ASSERT_TRUE(publication->commit(recording).ok());
   EXPECT_EQ(*read_region(*Database::open(directory_.path()), region), page);

@@ -345,7 +345,7 @@ TEST_F(Images, AListWithALaunchInClustersIsOfVersion3) {
   ASSERT_TRUE(publish_sample(*database, kernel, memory_).ok());
   EXPECT_EQ(head(), kCommonVersion);
   auto publication = *database->begin_publication({});
-  Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}};
+  Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}, {}};
   recording.instance.cluster = {2, 1, 1};
   recording.instance.dynamic_hash = dynamic_hash(recording.instance, {});
   ASSERT_TRUE(publication->commit(recording).ok());

@@ -169,7 +169,9 @@ CUresult cuModuleGetTexRef(CUtexref* reference, CUmodule, const char*) {
 CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC*,
                            const CUDA_RESOURCE_VIEW_DESC*) {
   ENTER();
-  return give_handle(object, resource ? *resource : CUDA_RESOURCE_DESC{.resType = CU_RESOURCE_TYPE_LINEAR}, false);
+  CUDA_RESOURCE_DESC linear{};
+  linear.resType = CU_RESOURCE_TYPE_LINEAR;
+  return give_handle(object, resource ? *resource : linear, false);
 }
 CUresult cuTexObjectDestroy(CUtexObject object) {
   ENTER();
