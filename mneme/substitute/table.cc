@@ -9,6 +9,7 @@
 #include "mneme/hooks/kernel_handles.h"
 #include "mneme/hooks/registration_hooks.h"
 #include "mneme/runtime/attach.h"
+#include "mneme/substitute/relaxed_capture.h"
 
 namespace mneme::substitute {
 namespace {
@@ -16,20 +17,9 @@ namespace {
 // What the CPU device's code is made for.
 constexpr const char* kHostArchitecture = "x86-64-v3";
 
-// What a call of ours does meanwhile, such as a copy, ends no capture of the program's in another thread.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(const CallTable& table) : exchange_(MNEME_NEXT(table, cudaThreadExchangeStreamCaptureMode)) {
-    (void)exchange_(&mode_);
-  }
-  ~RelaxedCapture() { (void)exchange_(&mode_); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  decltype(&::cudaThreadExchangeStreamCaptureMode) exchange_;
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
+auto relaxed_capture(const CallTable& table) {
+  return RelaxedCapture(MNEME_NEXT(table, cudaThreadExchangeStreamCaptureMode), cudaStreamCaptureModeRelaxed);
+}
 
 }  // namespace
 
@@ -136,7 +126,7 @@ Result<CodeLoader::Loaded> Table::load(ByteSpan image, const std::string& kernel
   const auto load_data = MNEME_NEXT(*this, cudaLibraryLoadData);
   const auto get_kernel = MNEME_NEXT(*this, cudaLibraryGetKernel);
   if (!load_data || !get_kernel) return error(Code::unsupported, "the program's CUDA runtime has no cudaLibraryLoadData");
-  const RelaxedCapture relaxed(*this);
+  const auto relaxed = relaxed_capture(*this);
   cudaLibrary_t library = nullptr;
   cudaKernel_t handle = nullptr;
   MNEME_TRY(quietly("cudaLibraryLoadData",
@@ -146,7 +136,7 @@ Result<CodeLoader::Loaded> Table::load(ByteSpan image, const std::string& kernel
 }
 
 Status Table::write_addresses(const Loaded& code, std::span<const uint64_t> addresses) {
-  const RelaxedCapture relaxed(*this);
+  const auto relaxed = relaxed_capture(*this);
   void* table = nullptr;
   size_t size = 0;
   MNEME_TRY(quietly("cudaLibraryGetGlobal", [&] {
@@ -186,14 +176,14 @@ Result<Bytes> Table::free_memory() {
 }
 
 Result<DevicePtr> Table::allocate(Bytes size) {
-  const RelaxedCapture relaxed(*this);
+  const auto relaxed = relaxed_capture(*this);
   void* block = nullptr;
   MNEME_TRY(quietly("cudaMalloc", [&] { return MNEME_NEXT(*this, cudaMalloc)(&block, size.count); }));
   return DevicePtr(reinterpret_cast<uint64_t>(block));
 }
 
 void Table::release(DevicePtr block) {
-  const RelaxedCapture relaxed(*this);
+  const auto relaxed = relaxed_capture(*this);
   (void)quietly("cudaFree", [&] { return MNEME_NEXT(*this, cudaFree)(reinterpret_cast<void*>(block.address)); });
 }
 

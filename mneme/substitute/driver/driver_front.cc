@@ -6,6 +6,7 @@
 #include "mneme/hooks/driver_images.h"
 #include "mneme/runtime/kernel_hash.h"
 #include "mneme/substitute/process.h"
+#include "mneme/substitute/relaxed_capture.h"
 
 namespace mneme::substitute {
 
@@ -64,23 +65,9 @@ Status check(const char* call, CUresult code) {
   return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
 }
 
-// What a call of ours does meanwhile, such as a copy, ends no capture of the program's in another thread.
-class RelaxedCapture {
- public:
-  using Exchange = CUresult (*)(CUstreamCaptureMode*);
-  explicit RelaxedCapture(Exchange exchange) : exchange_(exchange) {
-    if (exchange_) exchange_(&mode_);
-  }
-  ~RelaxedCapture() {
-    if (exchange_) exchange_(&mode_);
-  }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  const Exchange exchange_;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
+auto relaxed_capture(CUresult (*exchange)(CUstreamCaptureMode*)) {
+  return RelaxedCapture(exchange, CU_STREAM_CAPTURE_MODE_RELAXED);
+}
 
 struct ImageFront {
   static mneme_driver_function real(mneme_driver_call slot) { return front().real(slot); }
@@ -239,7 +226,7 @@ std::optional<MemoryRange> DriverFront::allocation_of(DevicePtr address) {
 }
 
 Result<CodeLoader::Loaded> DriverFront::load(ByteSpan image, const std::string& kernel) {
-  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
+  const auto relaxed = relaxed_capture(functions_->cuThreadExchangeStreamCaptureMode);
   CUlibrary library = nullptr;
   CUkernel handle = nullptr;
   MNEME_TRY(check("cuLibraryLoadData",
@@ -255,7 +242,7 @@ Result<void*> DriverFront::launch_handle(const Loaded& code) {
 }
 
 Status DriverFront::write_addresses(const Loaded& code, std::span<const uint64_t> addresses) {
-  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
+  const auto relaxed = relaxed_capture(functions_->cuThreadExchangeStreamCaptureMode);
   CUdeviceptr table = 0;
   size_t size = 0;
   MNEME_TRY(check("cuLibraryGetGlobal",
@@ -340,14 +327,14 @@ Result<Bytes> DriverFront::free_memory() {
 }
 
 Result<DevicePtr> DriverFront::allocate(Bytes size) {
-  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
+  const auto relaxed = relaxed_capture(functions_->cuThreadExchangeStreamCaptureMode);
   CUdeviceptr block = 0;
   MNEME_TRY(check("cuMemAlloc", functions_->allocate(&block, size.count)));
   return DevicePtr(block);
 }
 
 void DriverFront::release(DevicePtr block) {
-  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
+  const auto relaxed = relaxed_capture(functions_->cuThreadExchangeStreamCaptureMode);
   functions_->release(block.address);
 }
 
