@@ -25,6 +25,7 @@ inline Subject subject_of(const auto&...) { return {}; }
 inline Subject subject_of(const void* function, dim3, dim3, void** arguments, size_t, cudaStream_t) {
   return {function, arguments};
 }
+inline Subject subject_of(const cudaLaunchConfig_t*, const void* function, void** arguments) { return {function, arguments}; }
 inline Subject subject_of(cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams* kernel) { return {kernel, nullptr}; }
 
 class AsMade {

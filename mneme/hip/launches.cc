@@ -1,8 +1,11 @@
 // Launches: of kernels of the program and of loaded modules, with arguments one by one or in one buffer.
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "mneme/base/log.h"
 #include "mneme/hip/loaded_code.h"
+#include "mneme/hip/newer_functions.h"
 #include "mneme/hip/packed_arguments.h"
 #include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
@@ -226,6 +229,21 @@ cudaError_t end_of_launch_by_handle(Table& table, cudaKernel_t kernel, dim3 grid
   return launch_loaded(table, kernel, loaded_launch(grid, block, arguments, shared, stream, kStreams));
 }
 
+// Attributes of a launch of loaded code are those that change nothing, but for one.
+cudaError_t end_of_launch_with_config(Table& table, const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  if (!is_loaded_kernel(function)) {
+    const auto real = table.runtime<LaunchWithConfig>("hipLaunchKernelExC");
+    return real ? to_cuda(real(config, function, arguments)) : cudaErrorNotSupported;
+  }
+  const std::span attributes(config->attrs, config->numAttrs);
+  const bool cooperative = std::ranges::any_of(attributes, [](const cudaLaunchAttribute& attribute) {
+    return attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative != 0;
+  });
+  const LoadedLaunch launch =
+      loaded_launch(config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, Streams::usual);
+  return cooperative ? launch_loaded_cooperatively(table, function, launch) : launch_loaded(table, function, launch);
+}
+
 #define MNEME_LAUNCH_END(hip, cuda, shared, loaded, streams) \
   WrittenEnd<MNEME_CALL_##hip, MNEME_CALL_##cuda, &end_of_launch<MNEME_CALL_##hip, shared, &loaded, Streams::streams>>
 using Ends =
@@ -235,6 +253,7 @@ using Ends =
                               usual),
              MNEME_LAUNCH_END(hipLaunchCooperativeKernel_spt, cudaLaunchCooperativeKernel_ptsz, unsigned,
                               launch_loaded_cooperatively, per_thread),
+             MNEME_WRITTEN_END(hipLaunchKernel, cudaLaunchKernelExC, end_of_launch_with_config),
              MNEME_WRITTEN_END(hipModuleLaunchKernel, __cudaLaunchKernel, end_of_launch_by_handle<Streams::usual>),
              MNEME_WRITTEN_END(hipModuleLaunchKernel, __cudaLaunchKernel_ptsz, end_of_launch_by_handle<Streams::per_thread>)>;
 

@@ -115,6 +115,22 @@ TEST_F(LoadedCode, IsNotLaunchedCooperativelyByAnOldRuntime) {
   EXPECT_THAT(calls, ElementsAre("load on 0", "own with 5"));
 }
 
+TEST_F(LoadedCode, IsLaunchedWithoutTheProgramsAttributes) {
+  int argument = 5;
+  void* arguments[] = {&argument};
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributePriority;
+  const cudaLaunchConfig_t config{dim3(2), dim3(64), 32, handle<cudaStream_t>(9), &attribute, 1};
+  EXPECT_EQ(END_OF(cudaLaunchKernelExC)(&config, kernel_, arguments), cudaSuccess);
+  attribute.id = cudaLaunchAttributeCooperative;
+  EXPECT_EQ(END_OF(cudaLaunchKernelExC)(&config, kernel_, arguments), cudaSuccess) << "it may be there and off";
+  attribute.val.cooperative = 1;
+  EXPECT_EQ(END_OF(cudaLaunchKernelExC)(&config, kernel_, arguments), cudaErrorNotSupported) << "the runtime is an old one";
+  EXPECT_EQ(END_OF(cudaLaunchKernelExC)(&config, this, arguments), cudaErrorNotSupported);
+  const std::string launched = "launch 2 of 64 with 5 and 32 bytes in 9";
+  EXPECT_THAT(calls, ElementsAre("load on 0", launched, launched));
+}
+
 TEST_F(LoadedCode, IsLoadedOntoEachDeviceWhereItIsLaunched) {
   device = 1;
   EXPECT_EQ(launch(1), cudaSuccess);

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "mneme/base/log.h"
+#include "mneme/hip/program_code.h"
 #include "mneme/hip/rows.h"
+#include "mneme/hip/shared_memory.h"
 
 namespace mneme::hip {
 namespace {
@@ -239,28 +241,23 @@ hipError_t get_entry_point(Table& table, const char* symbol, void** out, unsigne
   return finish(answer_alone(table, symbol, out, HIP_VERSION_MAJOR * 100, streams, status));
 }
 
-// hipLaunchConfig_t.
-struct LaunchConfig {
-  hip_dim3 grid;
-  hip_dim3 block;
-  size_t shared;
-  hipStream_t stream;
-  const void* attributes;
-  unsigned attribute_count;
-};
-
-// Without attributes it is a launch as any other. With some it is the runtime's alone, and not seen.
-hipError_t launch_with_config(Table& table, const LaunchConfig* config, const void* function, void** arguments) {
-  if (config && config->attribute_count == 0) {
-    using Launch = hipError_t (*)(const void*, hip_dim3, hip_dim3, void**, size_t, hipStream_t);
-    return reinterpret_cast<Launch>(table.abi().slots[MNEME_CALL_hipLaunchKernel])(function, config->grid, config->block,
-                                                                                   arguments, config->shared, config->stream);
+// hipLaunchConfig_t and the attributes in it lie in memory as CUDA's, and the attributes have CUDA's numbers. A launch without
+// any is one as any other.
+hipError_t launch_with_config(Table& table, const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  if (config && config->numAttrs == 0) {
+    return MNEME_SLOT(table, hipLaunchKernel)(function, std::bit_cast<hip_dim3>(config->gridDim),
+                                              std::bit_cast<hip_dim3>(config->blockDim), arguments, config->dynamicSmemBytes,
+                                              std::bit_cast<hipStream_t>(config->stream));
   }
-  using Function = hipError_t (*)(const LaunchConfig*, const void*, void**);
-  if (const auto real = real_of(table, "hipLaunchKernelExC", Function())) return finish(table, real(config, function, arguments));
-  if (!config) return finish(hipErrorInvalidValue);
-  static std::once_flag said;
-  return not_on_cpu_device(said, "hipLaunchKernelExC with attributes");
+  const LastError last(table);
+  const auto real = real_of(table, "hipLaunchKernelExC", LaunchWithConfig());
+  if (!real && table.ends_in_runtime()) return last.finish(hipErrorNotSupported);
+  if (const hipError_t result = set_managed_pointers(); result != hipSuccess) return last.finish(result);
+  if (config) allow_shared_memory(table, function, config->dynamicSmemBytes);
+  auto call = [&] { return real ? real(config, function, arguments) : hipErrorNotSupported; };
+  const AsMade made(MNEME_CALL_cudaLaunchKernelExC, call);
+  AsMade::name_subject(MNEME_CALL_cudaLaunchKernelExC, {function, arguments});
+  return last.finish(made.result(MNEME_CUDA(table, cudaLaunchKernelExC)(config, function, arguments)));
 }
 
 // hipGraphNodeParams: the parameters of a node of any kind, of which those of kernels are looked at.

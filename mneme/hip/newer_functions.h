@@ -22,6 +22,9 @@ struct NewerFunction {
   std::string_view reason;  // empty for those with a handler
 };
 
+// hipLaunchKernelExC. A configuration of HIP's is one of CUDA's.
+using LaunchWithConfig = hipError_t (*)(const cudaLaunchConfig_t*, const void*, void**);
+
 // Null for a function that is not known.
 const NewerFunction* find_newer_function(std::string_view name);
 

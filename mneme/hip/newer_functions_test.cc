@@ -85,13 +85,6 @@ TEST(NewerFunctions, TheVariantForPerThreadStreamsIsThatOfTheFlags) {
 }
 
 TEST(NewerFunctions, ALaunchWithoutAttributesIsALaunch) {
-  struct Config {
-    hip_dim3 grid, block;
-    size_t shared;
-    hipStream_t stream;
-    const void* attributes;
-    unsigned count;
-  };
   static dim3 grid, block;
   static size_t shared;
   static cudaStream_t stream;
@@ -100,24 +93,58 @@ TEST(NewerFunctions, ALaunchWithoutAttributesIsALaunch) {
     grid = a, block = b, arguments = c, shared = d, stream = e;
     return cudaSuccess;
   });
-  const auto launch = own_function_of<hipError_t (*)(const Config*, const void*, void**)>("hipLaunchKernelExC", Program::get());
+  const auto launch = own_function_of<LaunchWithConfig>("hipLaunchKernelExC", Program::get());
   int place = 0;
   void* given[] = {&place};
-  Config config{{2, 3, 4}, {5, 6, 7}, 8, reinterpret_cast<hipStream_t>(&place), nullptr, 0};
+  const cudaLaunchConfig_t config{{2, 3, 4}, {5, 6, 7}, 8, reinterpret_cast<cudaStream_t>(&place), nullptr, 0};
   EXPECT_EQ(launch(&config, &place, given), hipSuccess);
   EXPECT_EQ(grid.x * 100 + grid.y * 10 + grid.z, 234u);
   EXPECT_EQ(block.x * 100 + block.y * 10 + block.z, 567u);
   EXPECT_EQ(shared, 8u);
   EXPECT_EQ(stream, reinterpret_cast<cudaStream_t>(&place));
   EXPECT_EQ(arguments, given);
-  config.count = 1;
-  CaptureStderr();
-  EXPECT_EQ(launch(&config, &place, given), hipErrorNotSupported);
-  EXPECT_EQ(GetCapturedStderr(),
-            "mneme: warning: hipLaunchKernelExC with attributes is not available on the CPU device: it returns "
-            "hipErrorNotSupported\n");
-  EXPECT_EQ(launch(nullptr, &place, given), hipErrorInvalidValue);
-  (void)take_last_error();
+}
+
+// hipLaunchConfig_t and hipLaunchAttribute, as HIP's documentation of 7.0 has them.
+struct HipLaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    int cooperative;
+  };
+};
+struct HipLaunchConfig {
+  hip_dim3 grid, block;
+  size_t shared;
+  hipStream_t stream;
+  HipLaunchAttribute* attributes;
+  unsigned count;
+};
+constexpr int kCooperative = 2, kPriority = 8;
+using LaunchWithHipConfig = hipError_t (*)(const HipLaunchConfig*, const void*, void**);
+
+TEST(NewerFunctions, ALaunchWithAttributesIsCudas) {
+  CUDA_IS(cudaLaunchKernelExC, [](const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+    if (!config) return cudaErrorInvalidValue;
+    EXPECT_EQ(config->gridDim.z * 10 + config->blockDim.x, 45u);
+    EXPECT_EQ(config->dynamicSmemBytes, 8u);
+    EXPECT_EQ(config->stream, reinterpret_cast<cudaStream_t>(arguments));
+    EXPECT_EQ(function, arguments);
+    EXPECT_EQ(config->numAttrs, 2u);
+    EXPECT_EQ(config->attrs[0].id, cudaLaunchAttributePriority);
+    EXPECT_EQ(config->attrs[1].id, cudaLaunchAttributeCooperative);
+    EXPECT_EQ(config->attrs[1].val.cooperative, 1);
+    return cudaErrorCooperativeLaunchTooLarge;
+  });
+  const auto launch = own_function_of<LaunchWithHipConfig>("hipLaunchKernelExC", Program::get());
+  void* given[] = {nullptr};
+  HipLaunchAttribute attributes[2] = {{kPriority, {}, {}}, {kCooperative, {}, {}}};
+  attributes[1].cooperative = 1;
+  const HipLaunchConfig config{{2, 3, 4}, {5, 6, 7}, 8, reinterpret_cast<hipStream_t>(given), attributes, 2};
+  EXPECT_EQ(launch(&config, given, given), hipErrorCooperativeLaunchTooLarge);
+  EXPECT_EQ(launch(nullptr, given, given), hipErrorInvalidValue);
+  EXPECT_EQ(take_last_error(), hipErrorInvalidValue);
 }
 
 TEST(NewerFunctions, TheResultOfTheLastCallIsToldOnce) {
@@ -320,22 +347,29 @@ TEST_F(NewerFunctionsOfARuntime, FunctionsThatItGivesByTheirNamesBecomeTheTables
   EXPECT_EQ(get("hipFree", &function, 603, 0, &status), hipErrorNotFound);
 }
 
-TEST_F(NewerFunctionsOfARuntime, ALaunchWithAttributesIsItsOwn) {
-  struct Config {
-    hip_dim3 grid, block;
-    size_t shared;
-    hipStream_t stream;
-    const void* attributes;
-    unsigned count;
-  };
+TEST_F(NewerFunctionsOfARuntime, ALaunchWithAttributesIsSeenAndMadeAsItWas) {
+  const auto launch = own_function_of<LaunchWithHipConfig>("hipLaunchKernelExC", program);
+  HipLaunchAttribute attribute{kCooperative, {}, {}};
+  const HipLaunchConfig config{{1, 1, 1}, {1, 1, 1}, 0, nullptr, &attribute, 1};
+  EXPECT_EQ(launch(&config, &config, nullptr), hipErrorNotSupported) << "it has none";
+  static const void* of_program;
+  of_program = &config;
   program.runtime_has(
-      "hipLaunchKernelExC", +[](const Config* config, const void*, void**) {
-        return seen().emplace_back("with " + std::to_string(config->count)), hipSuccess;
+      "hipLaunchKernelExC", +[](const HipLaunchConfig* given, const void*, void** arguments) {
+        seen().emplace_back(given == of_program ? "the program's" : "another").append(arguments ? " with arguments" : "");
+        return hipErrorRuntimeOther;
       });
-  const auto launch = own_function_of<hipError_t (*)(const Config*, const void*, void**)>("hipLaunchKernelExC", program);
-  const Config config{{1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr, 1};
-  EXPECT_EQ(launch(&config, &config, nullptr), hipSuccess);
-  EXPECT_THAT(seen(), ::testing::ElementsAre("with 1"));
+  EXPECT_EQ(launch(&config, &config, nullptr), hipErrorRuntimeOther) << "which CUDA has no code for";
+  // As deployed code is tried out: the same kernel on other memory, before the program's call.
+  STAND_BEFORE(cudaLaunchKernelExC, [](const cudaLaunchConfig_t* given, const void* function, void** arguments) {
+    seen().emplace_back("interposer");
+    cudaLaunchConfig_t changed = *given;
+    void* others[1] = {};
+    (void)END_OF(cudaLaunchKernelExC)(&changed, function, others);
+    return END_OF(cudaLaunchKernelExC)(given, function, arguments);
+  });
+  EXPECT_EQ(launch(&config, &config, nullptr), hipErrorRuntimeOther);
+  EXPECT_THAT(seen(), ::testing::ElementsAre("the program's", "interposer", "another with arguments", "the program's"));
 }
 
 }  // namespace
