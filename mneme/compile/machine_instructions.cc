@@ -10,19 +10,17 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/MCTargetOptions.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "mneme/compile/elf_file.h"
 #include "mneme/compile/fatal_error.h"
 
 namespace mneme {
 namespace {
-
-using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 
 class Disassembler {
  public:
@@ -75,13 +73,6 @@ class Disassembler {
   std::unique_ptr<llvm::MCInstPrinter> printer_;
 };
 
-template <typename T>
-std::optional<T> value_of(llvm::Expected<T> expected) {
-  if (expected) return std::move(*expected);
-  llvm::consumeError(expected.takeError());
-  return std::nullopt;
-}
-
 struct Function {
   std::string name;
   uint64_t address = 0;  // in its section of a relocatable object, else of the image
@@ -90,20 +81,20 @@ struct Function {
 
 // Nothing where the file is none.
 std::optional<std::vector<Function>> functions_of(ByteSpan bytes) {
-  auto file = value_of(Elf::create({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  auto sections = file ? value_of(file->sections()) : std::nullopt;
+  auto file = llvm::expectedToOptional(Elf::create({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  auto sections = file ? llvm::expectedToOptional(file->sections()) : std::nullopt;
   if (!sections) return std::nullopt;
   std::vector<Function> functions;
   for (const auto& table : *sections) {
     if (table.sh_type != llvm::ELF::SHT_SYMTAB) continue;
-    auto symbols = value_of(file->symbols(&table));
-    auto names = value_of(file->getStringTableForSymtab(table));
+    auto symbols = llvm::expectedToOptional(file->symbols(&table));
+    auto names = llvm::expectedToOptional(file->getStringTableForSymtab(table));
     if (!symbols || !names) return std::nullopt;
     for (const auto& symbol : *symbols) {
       if (symbol.getType() != llvm::ELF::STT_FUNC || symbol.st_shndx == llvm::ELF::SHN_UNDEF) continue;
-      auto section = value_of(file->getSection(symbol.st_shndx));
-      auto content = section ? value_of(file->getSectionContents(**section)) : std::nullopt;
-      auto name = value_of(symbol.getName(*names));
+      auto section = llvm::expectedToOptional(file->getSection(symbol.st_shndx));
+      auto content = section ? llvm::expectedToOptional(file->getSectionContents(**section)) : std::nullopt;
+      auto name = llvm::expectedToOptional(symbol.getName(*names));
       if (!content || !name || symbol.st_value < (*section)->sh_addr) return std::nullopt;
       const uint64_t begin = symbol.st_value - (*section)->sh_addr;
       if (begin > content->size() || symbol.st_size > content->size() - begin) return std::nullopt;

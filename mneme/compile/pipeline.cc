@@ -1,14 +1,10 @@
 #include "mneme/compile/pipeline.h"
 
 #include <llvm/Analysis/AliasAnalysis.h>
-#include <llvm/Analysis/CGSCCPassManager.h>
-#include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/PassInstrumentation.h>
-#include <llvm/IR/PassManager.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <optional>
@@ -17,6 +13,7 @@
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/pass_name.h"
 #include "mneme/compile/target_features.h"
+#include "mneme/ir/analyses.h"
 #include "mneme/ir/diagnostics.h"
 
 namespace mneme {
@@ -179,23 +176,16 @@ unsigned codegen_level(const CompileOptions& options) {
 
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const std::string& pipeline, const PassPlugins& plugins,
                     llvm::function_ref<void(llvm::PassBuilder&)> add_passes, llvm::function_ref<bool()> keep_on) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-
+  ir::Analyses analyses;
   llvm::PassInstrumentationCallbacks instrumentation;
   instrumentation.registerShouldRunOptionalPassCallback([&](llvm::StringRef, llvm::Any) { return keep_on(); });
   llvm::PassBuilder builder(machine, llvm::PipelineTuningOptions(), std::nullopt, &instrumentation);
   plugins.register_with(builder);
   add_passes(builder);
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(module.getTargetTriple())); });
-  functions.registerPass([&] { return builder.buildDefaultAAPipeline(); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  analyses.functions.registerPass(
+      [&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(module.getTargetTriple())); });
+  analyses.functions.registerPass([&] { return builder.buildDefaultAAPipeline(); });
+  analyses.register_rest(builder);
 
   llvm::ModulePassManager passes;
   // The user's own words first, so that LLVM's message is about them.
@@ -211,7 +201,7 @@ Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const st
   }
 
   ir::DiagnosticCollector diagnostics(module.getContext());
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
   if (diagnostics.failed()) return error(Code::internal, "running pass pipeline '{}': {}", pipeline, diagnostics.errors());
   return {};
 }

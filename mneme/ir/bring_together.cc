@@ -1,27 +1,19 @@
 #include "mneme/ir/bring_together.h"
 
-#include <llvm/Passes/PassBuilder.h>
-
+#include "mneme/ir/analyses.h"
 #include "mneme/ir/launch_reads.h"
 
 namespace mneme::ir {
 namespace {
 
 Status run(llvm::Module& module, const char* pipeline, std::string_view what) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
+  Analyses analyses;
   llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  analyses.register_rest(builder);
   llvm::ModulePassManager passes;
   if (llvm::Error failure = builder.parsePassPipeline(passes, pipeline))
     return error(Code::internal, "{}: {}", what, llvm::toString(std::move(failure)));
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
   return {};
 }
 

@@ -1,7 +1,6 @@
 #include "mneme/compile/amdgpu/code_object_comparison.h"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/Object/ELFObjectFile.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,21 +11,14 @@
 #include <vector>
 
 #include "mneme/compile/amdgpu/code_object.h"
+#include "mneme/compile/elf_file.h"
 #include "mneme/compile/machine_instructions.h"
 
 namespace mneme::amdgpu {
 namespace {
 
-using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 using Section = Elf::Elf_Shdr;
 using Content = llvm::ArrayRef<uint8_t>;
-
-template <typename T>
-T value_or(llvm::Expected<T> expected, T other = {}) {
-  if (expected) return std::move(*expected);
-  llvm::consumeError(expected.takeError());
-  return other;
-}
 
 struct Symbol {
   std::string name;
@@ -52,7 +44,7 @@ class Object {
     auto set = instruction_set(*described);
     if (!set.ok()) return set.status().with_context(name);
     Object object(*file, name, std::move(*described), std::move(*set));
-    for (const Section& section : value_or(file->sections())) object.sections_.push_back(&section);
+    for (const Section& section : or_empty(file->sections())) object.sections_.push_back(&section);
     for (const Section* section : object.sections_) object.read_symbols(*section);
     for (const Section* section : object.sections_) object.read_relocations(*section);
     return object;
@@ -89,7 +81,7 @@ class Object {
   Content from(uint64_t address) const {
     const Section* home = section_at(address);
     if (home == nullptr || home->sh_type == llvm::ELF::SHT_NOBITS) return {};
-    const Content content = value_or(file_.getSectionContents(*home));
+    const Content content = or_empty(file_.getSectionContents(*home));
     return content.drop_front(std::min<uint64_t>(address - home->sh_addr, content.size()));
   }
   bool is_constant(uint64_t address) const {
@@ -123,8 +115,8 @@ class Object {
     MachineCodeFacts facts;
     if (const KernelEntry* entry = described_.find(kernel)) facts.registers = entry->vector_registers;
     for (const Section* section : sections_) {
-      if (value_or(file_.getSectionName(*section)) != ".comment") continue;
-      llvm::StringRef text = llvm::toStringRef(value_or(file_.getSectionContents(*section)));
+      if (or_empty(file_.getSectionName(*section)) != ".comment") continue;
+      llvm::StringRef text = llvm::toStringRef(or_empty(file_.getSectionContents(*section)));
       text = text.substr(text.find("Linker: ")).substr(strlen("Linker: "));
       facts.assembler = text.take_until([](char c) { return c == '(' || c == 0; }).rtrim().str();
     }
@@ -137,25 +129,25 @@ class Object {
 
   void read_symbols(const Section& table) {
     if (table.sh_type != llvm::ELF::SHT_SYMTAB) return;
-    const llvm::StringRef names = value_or(file_.getStringTableForSymtab(table));
-    for (const auto& symbol : value_or(file_.symbols(&table))) {
+    const llvm::StringRef names = or_empty(file_.getStringTableForSymtab(table));
+    for (const auto& symbol : or_empty(file_.symbols(&table))) {
       const bool has_memory = symbol.getType() == llvm::ELF::STT_FUNC || symbol.getType() == llvm::ELF::STT_OBJECT;
       if (!has_memory || symbol.st_shndx == llvm::ELF::SHN_UNDEF || symbol.st_shndx >= llvm::ELF::SHN_LORESERVE) continue;
-      const Section* home = value_or<const Section*>(file_.getSection(symbol.st_shndx), nullptr);
+      const Section* home = or_empty<const Section*>(file_.getSection(symbol.st_shndx));
       if (home == nullptr || (home->sh_flags & llvm::ELF::SHF_ALLOC) == 0) continue;
-      const std::string name = value_or(symbol.getName(names)).str();
+      const std::string name = or_empty(symbol.getName(names)).str();
       symbols_[name] = {name, symbol.st_value, symbol.st_size, symbol.getType() == llvm::ELF::STT_FUNC};
     }
   }
 
   void read_relocations(const Section& table) {
     if (table.sh_type != llvm::ELF::SHT_RELA) return;
-    const Section* symbols = value_or<const Section*>(file_.getSection(table.sh_link), nullptr);
-    for (const auto& entry : value_or(file_.relas(table))) {
+    const Section* symbols = or_empty<const Section*>(file_.getSection(table.sh_link));
+    for (const auto& entry : or_empty(file_.relas(table))) {
       const auto* symbol =
-          symbols == nullptr ? nullptr : value_or<const Elf::Elf_Sym*>(file_.getRelocationSymbol(entry, symbols), nullptr);
+          symbols == nullptr ? nullptr : or_empty<const Elf::Elf_Sym*>(file_.getRelocationSymbol(entry, symbols));
       const std::string name =
-          symbol == nullptr ? "" : value_or(symbol->getName(value_or(file_.getStringTableForSymtab(*symbols)))).str();
+          symbol == nullptr ? "" : or_empty(symbol->getName(or_empty(file_.getStringTableForSymtab(*symbols)))).str();
       relocations_[entry.r_offset] = {name, entry.r_addend};
     }
   }

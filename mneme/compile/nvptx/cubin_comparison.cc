@@ -4,7 +4,6 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Object/ELFObjectFile.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,12 +11,12 @@
 #include <tuple>
 #include <vector>
 
+#include "mneme/compile/elf_file.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
 
 namespace mneme::nvptx {
 namespace {
 
-using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 using Section = Elf::Elf_Shdr;
 using Content = llvm::ArrayRef<uint8_t>;
 // What an instruction refers to: the offset in the code, the form, what is added, and the symbol.
@@ -26,13 +25,6 @@ using Reference = std::tuple<uint64_t, uint32_t, int64_t, std::string>;
 constexpr std::string_view kCode = ".text.";
 // Constant banks of a program: of its __constant__ variables, and of the addresses of others.
 constexpr uint64_t kVariables = 3, kAddresses = 4;
-
-template <typename T>
-T value_or(llvm::Expected<T> expected, T other = {}) {
-  if (expected) return std::move(*expected);
-  llvm::consumeError(expected.takeError());
-  return other;
-}
 
 uint32_t word_at(Content content, size_t at) {
   uint32_t word = 0;
@@ -49,14 +41,14 @@ class Cubin {
     auto sections = file->sections();
     if (!sections) return error(Code::corrupt, "{}: {}", name, llvm::toString(sections.takeError()));
     Cubin cubin(bytes, *file, name);
-    for (const Section& section : *sections) cubin.sections_[value_or(file->getSectionName(section)).str()] = &section;
+    for (const Section& section : *sections) cubin.sections_[or_empty(file->getSectionName(section)).str()] = &section;
     return cubin;
   }
 
   // Empty where there is no such section.
   Content content(const std::string& section) const {
     auto found = sections_.find(section);
-    return found == sections_.end() ? Content() : value_or(file_.getSectionContents(*found->second));
+    return found == sections_.end() ? Content() : or_empty(file_.getSectionContents(*found->second));
   }
   Content code_of(const std::string& function) const { return content(std::string(kCode) + function); }
 
@@ -86,10 +78,10 @@ class Cubin {
       if (found == sections_.end()) continue;
       const Section& section = *found->second;
       if (section.sh_type == llvm::ELF::SHT_RELA)
-        for (const auto& entry : value_or(file_.relas(section)))
+        for (const auto& entry : or_empty(file_.relas(section)))
           all.emplace_back(entry.r_offset, entry.getType(false), entry.r_addend, symbol_name(section, entry));
       else
-        for (const auto& entry : value_or(file_.rels(section)))
+        for (const auto& entry : or_empty(file_.rels(section)))
           all.emplace_back(entry.r_offset, entry.getType(false), 0, symbol_name(section, entry));
     }
     std::sort(all.begin(), all.end());
@@ -104,8 +96,8 @@ class Cubin {
         if (place == offset) return {name, addend};
     const auto home = sections_.find(".nv.constant3"), table = sections_.find(".symtab");
     if (bank != kVariables || home == sections_.end() || table == sections_.end()) return {};
-    const auto all = value_or(file_.sections());
-    for (const auto& symbol : value_or(file_.symbols(table->second))) {
+    const auto all = or_empty(file_.sections());
+    for (const auto& symbol : or_empty(file_.symbols(table->second))) {
       const bool here = symbol.st_shndx < all.size() && &all[symbol.st_shndx] == home->second && symbol.st_size != 0;
       if (here && symbol.st_value <= offset && offset - symbol.st_value < symbol.st_size)
         return {name_of(*table->second, symbol), static_cast<int64_t>(offset - symbol.st_value)};
@@ -117,9 +109,9 @@ class Cubin {
   Content value_of(const std::string& variable) const {
     const auto home = sections_.find(".nv.global.init"), table = sections_.find(".symtab");
     if (home == sections_.end() || table == sections_.end()) return {};
-    const auto all = value_or(file_.sections());
+    const auto all = or_empty(file_.sections());
     const Content values = content(home->first);
-    for (const auto& symbol : value_or(file_.symbols(table->second)))
+    for (const auto& symbol : or_empty(file_.symbols(table->second)))
       if (symbol.st_shndx < all.size() && &all[symbol.st_shndx] == home->second && name_of(*table->second, symbol) == variable &&
           symbol.st_value <= values.size() && symbol.st_size <= values.size() - symbol.st_value)
         return values.slice(symbol.st_value, symbol.st_size);
@@ -153,13 +145,13 @@ class Cubin {
 
   template <typename Entry>
   std::string symbol_name(const Section& relocations, const Entry& entry) const {
-    const Section* table = value_or<const Section*>(file_.getSection(relocations.sh_link), nullptr);
+    const Section* table = or_empty<const Section*>(file_.getSection(relocations.sh_link));
     if (table == nullptr) return "";
-    const auto* symbol = value_or<const Elf::Elf_Sym*>(file_.getRelocationSymbol(entry, table), nullptr);
+    const auto* symbol = or_empty<const Elf::Elf_Sym*>(file_.getRelocationSymbol(entry, table));
     return symbol == nullptr ? "" : name_of(*table, *symbol);
   }
   std::string name_of(const Section& table, const Elf::Elf_Sym& symbol) const {
-    return value_or(symbol.getName(value_or(file_.getStringTableForSymtab(table)))).str();
+    return or_empty(symbol.getName(or_empty(file_.getStringTableForSymtab(table)))).str();
   }
 
   // The section is a list of attributes. Each has a byte for its form, one for what it is, and a size and so many bytes behind
@@ -178,7 +170,7 @@ class Cubin {
   bool is_symbol(uint32_t index, const std::string& name) const {
     auto found = sections_.find(".symtab");
     if (found == sections_.end()) return false;
-    const auto* symbol = value_or<const Elf::Elf_Sym*>(file_.getSymbol(found->second, index), nullptr);
+    const auto* symbol = or_empty<const Elf::Elf_Sym*>(file_.getSymbol(found->second, index));
     return symbol != nullptr && name_of(*found->second, *symbol) == name;
   }
 

@@ -1,14 +1,12 @@
 #include "mneme/compile/nvptx/cubin_facts.h"
 
-#include <llvm/Object/ELFObjectFile.h>
-
 #include <cstring>
 #include <string_view>
 
+#include "mneme/compile/elf_file.h"
+
 namespace mneme::nvptx {
 namespace {
-
-using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 
 constexpr size_t kInstructionBytes = 16;
 // The low 12 bits of an instruction say what it is.

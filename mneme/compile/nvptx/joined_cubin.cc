@@ -3,7 +3,6 @@
 #include "mneme/compile/nvptx/joined_cubin.h"
 
 #include <llvm/BinaryFormat/ELF.h>
-#include <llvm/Object/ELFObjectFile.h>
 
 #include <algorithm>
 #include <array>
@@ -13,10 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "mneme/compile/elf_file.h"
+
 namespace mneme::nvptx {
 namespace {
 
-using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 using llvm::ELF::Elf64_Ehdr;
 using llvm::ELF::Elf64_Phdr;
 using llvm::ELF::Elf64_Rela;
