@@ -144,7 +144,10 @@ Status PreparedMemory::take_addresses() {
   parameters_ = instance_.parameters;
   if (plan_.textures.empty()) return {};
   auto textures = device_.create_textures(plan_.textures);
-  if (!textures.ok()) return textures.status().with_context("making the recorded textures and surfaces");
+  if (!textures.ok()) {
+    Status status = textures.status().code() == Code::unavailable ? addresses_->check_descriptors(plan_.textures) : Status();
+    return (status.ok() ? textures.status() : status).with_context("making the recorded textures and surfaces");
+  }
   textures_ = std::move(*textures);
   return replace_handles(parameters_, plan_.textures, textures_->handles());
 }

@@ -854,6 +854,21 @@ TEST_P(PreparedOutside, AnAddressThatIsTakenIsToldWithItsKindAndWhatHelps) {
             "the system places what a process has elsewhere each time");
 }
 
+TEST_P(PreparedOutside, DescriptorsInABlockThatIsReservedHaveNoPlaceThere) {
+  publish(MadeOutside().made);
+  auto addresses = RecordedAddresses::reserve(instance_, plan_, *device_);
+  ASSERT_TRUE(addresses.ok()) << addresses.status().to_string();
+  TextureSet textures;
+  textures.objects.resize(2);
+  textures.objects[0].handle = 79;
+  textures.objects[1].handle = MadeOutside::kThird.address - 80;
+  EXPECT_TRUE(addresses->check_descriptors(textures).ok()) << "just before it";
+  textures.objects[1].handle += 1;
+  EXPECT_EQ(addresses->check_descriptors(textures).to_string(),
+            "unsupported: the descriptors of a texture lay at 0x7b0003ffffb1, in 2.00 MiB at 0x7b0004000000 that this device "
+            "reserves as a whole for other recorded memory: replay the launch on the CPU device");
+}
+
 // Held before the device is opened: what opening it maps lies elsewhere.
 TEST_P(PreparedOutside, AddressesThatAreHeldAreTakenByThePreparedMemory) {
   publish(MadeOutside().made);

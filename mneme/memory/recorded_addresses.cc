@@ -108,6 +108,20 @@ Status RecordedAddresses::reserve_outside(const MemoryPlan& plan, Device& device
   return {};
 }
 
+Status RecordedAddresses::check_descriptors(const TextureSet& textures) const {
+  for (const TextureObject& object : textures.objects) {
+    const auto place = descriptors_of(object);
+    if (!place) continue;
+    for (const auto& block : outside_)
+      if (place->overlaps({block->base(), block->size()}))
+        return error(Code::unsupported,
+                     "the descriptors of a {} lay at {}, in {} at {} that this device reserves as a whole for other recorded "
+                     "memory: replay the launch on the CPU device",
+                     to_string(object.kind), place->address, block->size(), block->base());
+  }
+  return {};
+}
+
 Status RecordedAddresses::map_host_memory(const MemoryPlan& plan, Device& device) {
   for (const MappedSpan& span : plan.spans) {
     if (plan.regions[span.regions.front()].prologue.kind != Region::Kind::host) continue;

@@ -31,6 +31,10 @@ class RecordedAddresses {
   // device or the host has not enough memory.
   static Result<RecordedAddresses> reserve(const InstanceRecord& instance, const MemoryPlan& plan, Device& device);
 
+  // For a device that could not put the descriptors of textures where they were: unsupported where one of them lies in a block
+  // that is reserved here, since a device reserves whole blocks. That is so each time.
+  Status check_descriptors(const TextureSet& textures) const;
+
  private:
   RecordedAddresses() = default;
   Status reserve_space(const InstanceRecord& instance, const MemoryPlan& plan, Device& device);
