@@ -6,6 +6,9 @@
 // RUN: %mneme-nv -Os -c -emit-llvm %s -o %t.bc && %segments %t.bc | FileCheck --check-prefix=OS %s
 // RUN: %mneme-nv -Oz -c -emit-llvm %s -o %t.bc && %segments %t.bc | FileCheck --check-prefix=OZ %s
 // RUN: %mneme-nv -c -emit-llvm %s -o %t.bc && %segments %t.bc | FileCheck --check-prefix=O0 %s
+// RUN: %mneme-amd -O0 -S -emit-llvm %s -o %t.ll && %segments %t.ll | FileCheck --check-prefix=O0 %s
+// RUN: %mneme-amd -O2 -S -emit-llvm %s -o %t.ll && %segments %t.ll | FileCheck --check-prefix=O2 %s
+// RUN: %mneme-amd -Os -S -emit-llvm %s -o %t.ll && %segments %t.ll | FileCheck --check-prefix=OS %s
 // RUN: %plain-nv -O2 -Xclang -disable-llvm-passes -c -emit-llvm %s -o %t.bc
 // RUN: %mneme-opt -passes=mneme-instrument %t.bc -o %t2.bc && %segments %t2.bc | FileCheck --check-prefix=OPT %s
 // O0: pipeline default<O0>
