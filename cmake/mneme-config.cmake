@@ -64,12 +64,18 @@ function(mneme_hip_sources variable target)
   set(${variable} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Sources of a target that clang++ compiles as `language` (cuda, hip), with these options.
+# Sources of a target that clang++ compiles as `language` (cuda, hip), with these options. A source's properties are those of its
+# folder, so that they name the target's: another target may have the same file, with other options or none.
 function(mneme_compile_as language target sources options)
   get_target_property(folder ${target} SOURCE_DIR)
   set_source_files_properties(${sources} DIRECTORY ${folder} PROPERTIES LANGUAGE CXX)
+  set_property(TARGET ${target} PROPERTY MNEME_${language}_OPTIONS -x ${language} ${options})
+  set(of_target "$<TARGET_PROPERTY:MNEME_${language}_OPTIONS>")
   foreach(source IN LISTS sources)
-    set_property(SOURCE ${source} DIRECTORY ${folder} APPEND PROPERTY COMPILE_OPTIONS -x ${language} ${options})
+    get_source_file_property(present ${source} DIRECTORY ${folder} COMPILE_OPTIONS)
+    if(NOT "${of_target}" IN_LIST present)
+      set_property(SOURCE ${source} DIRECTORY ${folder} APPEND PROPERTY COMPILE_OPTIONS ${of_target})
+    endif()
   endforeach()
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
 endfunction()

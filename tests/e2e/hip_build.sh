@@ -79,10 +79,20 @@ configure_file(app.hip app.cpp COPYONLY)
 configure_file(part.hip part.cpp COPYONLY)
 add_executable(as_cxx ${CMAKE_CURRENT_BINARY_DIR}/app.cpp ${CMAKE_CURRENT_BINARY_DIR}/part.cpp)
 add_mneme(as_cxx HIP)
-configure_file(app.hip app_linked.hip COPYONLY)
-configure_file(part.hip part_linked.hip COPYONLY)
-add_executable(linked ${CMAKE_CURRENT_BINARY_DIR}/app_linked.hip ${CMAKE_CURRENT_BINARY_DIR}/part_linked.hip)
+# The same files once more, with other options; and a file that is HIP in one target alone.
+add_executable(linked app.hip part.hip)
 add_mneme(linked RDC)
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/either.cpp "
+#ifdef __HIP__
+#include <hip/hip_runtime.h>
+int main() { return hipDeviceSynchronize() == hipSuccess ? 3 : 1; }
+#else
+int main() { return 4; }
+#endif
+")
+add_executable(either ${CMAKE_CURRENT_BINARY_DIR}/either.cpp)
+add_executable(either_hip ${CMAKE_CURRENT_BINARY_DIR}/either.cpp)
+add_mneme(either_hip HIP)
 PROJECT
 configure() {
   local folder=$1
@@ -93,6 +103,8 @@ configure() {
   built "$folder/app" gfx90a
   built "$folder/as_cxx" gfx90a
   built "$folder/linked" gfx90a
+  expect 4 "$folder/either"
+  expect 3 mneme run --device cpu -- "$folder/either_hip"
 }
 configure as-cxx
 # CMake's own language. Of ROCm's package for it no more is needed here than the target that device code is linked with; Debian's asks for
