@@ -187,7 +187,8 @@ Status Session::show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, Re
 // follows.
 Status Session::show_wrong_end(const CheckedRun& wrong, const Execution& execution, const RunWatch& watch, const Loaded& loaded,
                                ReplayResult& result) {
-  RunWatch once_more{.verified = [](const ReplayResult&) { return false; }};  // no more than that, and no times
+  RunWatch once_more;
+  once_more.verified = [](const ReplayResult&) { return false; };  // no more than that, and no times
   once_more.timed = watch.timed;
   MNEME_TRY(run_at_once(execution, once_more, loaded, result));
   if (!std::exchange(result.verified, false)) return {};

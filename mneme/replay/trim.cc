@@ -52,7 +52,9 @@ Result<Trimmed> trim(Database& database, const Digest& static_hash, const Digest
   MNEME_ASSIGN(const RecordedInstance recorded, database.load_instance(static_hash, dynamic_hash));
   MNEME_ASSIGN(const std::vector<PagePlace> untouched, find_untouched(database, recorded, device, progress));
   const RecordedInstance trimmed = without_pages(recorded, kernel.level, untouched);
-  Trimmed outcome{recorded.instance.dynamic_hash, trimmed.instance.dynamic_hash};
+  Trimmed outcome;
+  outcome.before = recorded.instance.dynamic_hash;
+  outcome.after = trimmed.instance.dynamic_hash;
   for (const Region& region : recorded.prologue.regions) outcome.all_pages += region.pages.size();
   outcome.stored = outcome.stored_now = database.stored_pages(recorded);
   if (outcome.before == outcome.after) return outcome;
