@@ -17,7 +17,7 @@ constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
 constexpr uint64_t kMostBrought = Bytes(32_MiB).count, kOtherPackBytes = Bytes(1_MiB).count;
 // What a thread takes of it at a time.
 constexpr uint64_t kWrittenBytes = Bytes(256_KiB).count;
-// Four threads write to as many files three times as fast as one to one.
+// Where pages compress badly one file takes them more slowly than threads bring them (bench/RESULTS.md, "Threads that compress").
 constexpr size_t kMostPacks = 4;
 
 }  // namespace
