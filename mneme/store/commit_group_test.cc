@@ -157,7 +157,8 @@ TEST(CommitGroup, WhatAnInstanceTakesDoesNotGrowWithThoseBefore) {
   EXPECT_EQ(done, of_the_tenth);
 }
 
-// What one file takes too slowly is written to several. Whichever operation fails, none of them stays without the others.
+// What one file takes too slowly is written to several. Whichever operation fails, what is listed is whole, and none keeps a
+// temporary name.
 TEST(CommitGroup, WritesSeveralPacksOfOnePublicationAtOnce) {
   const SampleMemory memory = memory_of_two_packs();
   bool done = false;

@@ -12,11 +12,10 @@ constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
 // How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
 // digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
-// What threads bring to those that write, before compression, before they wait for them; and what, compressed, makes one of them
-// write to another pack.
-constexpr uint64_t kMostBrought = Bytes(32_MiB).count, kOtherPackBytes = Bytes(1_MiB).count;
-// What a thread takes of it at a time.
-constexpr uint64_t kWrittenBytes = Bytes(256_KiB).count;
+// What of what threads have compressed waits for those that write when one more writes to another pack.
+constexpr uint64_t kOtherPackBytes = Bytes(1_MiB).count;
+// What a thread takes of it at a time, and after how much it lets another one go on: it may be the program's.
+constexpr uint64_t kTakenAtOnce = Bytes(256_KiB).count, kWrittenAtOnce = Bytes(4_MiB).count;
 // Where pages compress badly one file takes them more slowly than threads bring them (bench/RESULTS.md, "Threads that compress").
 constexpr size_t kMostPacks = 4;
 
@@ -27,7 +26,8 @@ PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOpt
       files_(files),
       options_(options),
       writers_(options.writers ? options.writers : std::make_shared<WriterThreads>(options.threads)),
-      place_(writers_->next_place()) {
+      place_(writers_->next_place()),
+      no_memory_(error(Code::exhausted, "there is no memory to store pages with")) {
   packs_.reserve(kMostPacks);
 }
 
@@ -49,6 +49,12 @@ PageWriter::~PageWriter() {
     [[maybe_unused]] Status closed = pack.file->close();
     [[maybe_unused]] Status removed = files_.remove(pack.path);
   }
+  if (packs_.size() > 1) writers_->give_back_files(static_cast<int>(packs_.size() - 1));
+}
+
+// Under mutex_. The first failure is this writer's.
+void PageWriter::note(Status status, bool no_memory) {
+  if (status_.ok() && (no_memory || !status.ok())) status_ = std::move(no_memory ? no_memory_ : status);
 }
 
 // `size` counts as pending until the work is done, and its status is this writer's.
@@ -62,14 +68,15 @@ void PageWriter::add(WriterThreads::Order order, uint64_t& pending, uint64_t siz
     const bool failed = !status_.ok();
     lock.unlock();
     Status status;
+    bool no_memory = false;
     try {
       if (!failed) status = work();
     } catch (const std::bad_alloc&) {
-      status = error(Code::exhausted, "there is no memory to store pages with");
+      no_memory = true;
     }
     work = nullptr;  // lets go of the pages
     lock.lock();
-    if (status_.ok()) status_ = std::move(status);
+    note(std::move(status), no_memory);
     pending -= size;
     changed_.notify_all();
   };
@@ -192,7 +199,7 @@ Status PageWriter::digest_lent(const Part& part) {
 Status PageWriter::store(const std::vector<Wanted>& wanted, uint64_t& pending) {
   uint64_t size = 0;
   for (const Wanted& page : wanted) size += page.content.size();
-  Stored stored{&pending, std::make_unique_for_overwrite<std::byte[]>(size)};
+  Stored stored{&pending, size, std::make_unique_for_overwrite<std::byte[]>(size)};
   for (const Wanted& page : wanted) {
     if (store_.holds_whole(page.digest, Bytes(page.content.size()))) continue;
     PackedPage& packed = stored.pages.emplace_back();
@@ -203,82 +210,93 @@ Status PageWriter::store(const std::vector<Wanted>& wanted, uint64_t& pending) {
   return stored.pages.empty() ? Status() : append(std::move(stored));
 }
 
-// One thread at a time writes to a pack, and what others bring meanwhile, too. They go on compressing: where many threads wait
-// for one file, the system takes longer to wake them than to write.
+// One thread at a time writes to a pack, and what others bring meanwhile, too. They go on compressing: where many threads wait for
+// one file, the system takes longer to wake them than to write. Nothing here may throw once others count on this thread.
 Status PageWriter::append(Stored stored) {
   std::unique_lock lock(pack_mutex_);
+  taken_.wait(lock, [&] { return brought_room_ < writers_->most_brought(); });
   const uint64_t size = stored.stored;
-  has_room_.wait(lock, [&] { return brought_bytes_ < kMostBrought; });
   if (written_ + size > options_.limit.count) {
     std::lock_guard flag(mutex_);
     over_limit_ = true;
     return error(Code::exhausted, "page contents of more than {} would be added to the database", options_.limit);
   }
   brought_.push_back(std::move(stored));
-  brought_bytes_ += brought_.back().size;
+  brought_room_ += brought_.back().room;
   brought_stored_ += size;
   written_ += size;
   {
     std::lock_guard count(mutex_);
     *brought_.back().pending += brought_.back().size;
   }
-  Pack* const pack = free_pack();
+  Pack* const pack = pack_to_write(lock);
   if (!pack) return {};
   pack->is_written = true;
-  Status status;
-  while (!brought_.empty()) {
-    const std::list<Stored> taken = take_brought();
+  bool failed = false;
+  for (uint64_t so_far = 0; !brought_.empty() && !pack->has_relief;) {
+    std::list<Stored> some = take_brought();
     lock.unlock();
-    has_room_.notify_all();
-    if (status.ok()) status = write(*pack, taken);
+    taken_.notify_all();
+    Status status;
+    bool no_memory = false;
+    try {
+      if (!failed) status = write(*pack, some);
+    } catch (const std::bad_alloc&) {
+      no_memory = true;
+    }
+    failed = failed || no_memory || !status.ok();
     {
       std::lock_guard count(mutex_);
-      for (const Stored& one : taken) *one.pending -= one.size;
-      if (status_.ok()) status_ = status;
+      for (const Stored& one : some) *one.pending -= one.size, so_far += one.stored;
+      note(std::move(status), no_memory);
     }
     changed_.notify_all();
+    some.clear();  // while others may bring
     lock.lock();
+    pack->wants_relief = so_far >= kWrittenAtOnce;
   }
-  pack->is_written = false;
-  return status;
+  pack->is_written = pack->wants_relief = false;
+  taken_.notify_all();
+  return {};
 }
 
-// Under pack_mutex_: one that nobody writes to, or null. Another one is only begun where much waits for those that there are:
-// more files are more to sync and to read.
-PageWriter::Pack* PageWriter::free_pack() {
+// The pack that this thread is to write to, if any: one that nobody writes to, or whose thread has written for long enough, which
+// it waits for. Another one is only begun where much waits for those that there are: more files are more to sync and to read.
+PageWriter::Pack* PageWriter::pack_to_write(std::unique_lock<std::mutex>& lock) {
   for (Pack& pack : packs_)
-    if (!pack.is_written) return &pack;
+    if (!pack.is_written && !pack.has_relief) return &pack;
   const bool needs_one = packs_.empty() || (packs_.size() < kMostPacks && brought_stored_ >= kOtherPackBytes);
-  return needs_one ? &packs_.emplace_back() : nullptr;
+  if (needs_one && (packs_.empty() || writers_->take_file())) return &packs_.emplace_back();
+  const auto tired = std::ranges::find_if(packs_, [](const Pack& pack) { return pack.wants_relief && !pack.has_relief; });
+  if (tired == packs_.end()) return nullptr;
+  tired->has_relief = true;
+  taken_.wait(lock, [&] { return !tired->is_written; });
+  tired->has_relief = false;
+  return &*tired;
 }
 
 // Under pack_mutex_: what one thread writes before it looks again, and others have a part in.
 std::list<PageWriter::Stored> PageWriter::take_brought() {
   std::list<Stored> taken;
-  for (uint64_t stored = 0; !brought_.empty() && stored < kWrittenBytes; stored += taken.back().stored) {
+  for (uint64_t stored = 0; !brought_.empty() && stored < kTakenAtOnce; stored += taken.back().stored) {
     taken.splice(taken.end(), brought_, brought_.begin());
-    brought_bytes_ -= taken.back().size;
+    brought_room_ -= taken.back().room;
     brought_stored_ -= taken.back().stored;
   }
   return taken;
 }
 
-// Memory that runs out is an error as any other one: the thread has to say that it writes no more.
 Status PageWriter::write(Pack& pack, const std::list<Stored>& all) {
-  try {
-    if (!pack.file) MNEME_TRY(create(pack));
-    for (const Stored& stored : all) {
-      MNEME_TRY(pack.file->append({stored.bytes.get(), stored.stored}));
-      for (PackedPage page : stored.pages) {
-        page.offset = pack.end;
-        pack.end += page.stored;
-        pack.pages.push_back(page);
-      }
+  if (!pack.file) MNEME_TRY(create(pack));
+  for (const Stored& stored : all) {
+    MNEME_TRY(pack.file->append({stored.bytes.get(), stored.stored}));
+    for (PackedPage page : stored.pages) {
+      page.offset = pack.end;
+      pack.end += page.stored;
+      pack.pages.push_back(page);
     }
-    return {};
-  } catch (const std::bad_alloc&) {
-    return error(Code::exhausted, "there is no memory to store pages with");
   }
+  return {};
 }
 
 Status PageWriter::create(Pack& pack) {
@@ -294,7 +312,7 @@ Status PageWriter::create(Pack& pack) {
 
 Status PageWriter::finish() {
   MNEME_TRY(end_packs());
-  if (packs_.empty()) return {};
+  if (std::ranges::all_of(packs_, [](const Pack& pack) { return pack.pages.empty(); })) return {};
   for (const Pack& pack : packs_)
     if (pack.file) MNEME_TRY(pack.file->sync());
   MNEME_TRY(name_packs());

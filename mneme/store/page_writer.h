@@ -22,7 +22,7 @@ namespace mneme {
 class PageWriter {
  public:
   PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options);
-  ~PageWriter();  // removes the packs unless finish() was ok
+  ~PageWriter();  // removes the packs that have no name yet
 
   // As Publication::put() and wait().
   Status put(PageBatch batch);
@@ -72,8 +72,9 @@ class PageWriter {
   // Pages as the pack is to have them, but for their offsets.
   struct Stored {
     uint64_t* pending;  // in which they count until they are written
+    uint64_t room;      // of the memory for their bytes
     std::unique_ptr<std::byte[]> bytes{};
-    uint64_t stored = 0;  // how many of them there are
+    uint64_t stored = 0;  // how many bytes there are
     std::vector<PackedPage> pages{};
     uint64_t size = 0;  // of the contents
   };
@@ -83,15 +84,18 @@ class PageWriter {
     std::optional<Digest> name{};          // once it has its end
     std::vector<PackedPage> pages{};       // until it is part of the store
     uint64_t end = 0;
-    bool is_written = false;  // whether a thread has all of the above
+    // Whether a thread has all of the above; whether it has written so much that the next one that brings something is to go on;
+    // and whether that one is there.
+    bool is_written = false, wants_relief = false, has_relief = false;
   };
 
   void add(WriterThreads::Order order, uint64_t& pending, uint64_t size, std::function<Status()> work);
+  void note(Status status, bool no_memory);
   Status digest(const Part& part, std::vector<Wanted>& wanted);
   Status digest_lent(const Part& part);
   Status store(const std::vector<Wanted>& wanted, uint64_t& pending);
   Status append(Stored stored);
-  Pack* free_pack();
+  Pack* pack_to_write(std::unique_lock<std::mutex>& lock);
   std::list<Stored> take_brought();
   Status write(Pack& pack, const std::list<Stored>& all);
   Status create(Pack& pack);
@@ -108,13 +112,14 @@ class PageWriter {
   uint64_t put_ = 0, kept_ = 0;  // bytes that wait or are worked on: what wait() waits for, and copies that are not stored yet
   bool over_limit_ = false;
   Status status_;
+  Status no_memory_;  // made when there was some
   std::vector<Digest> claims_;
 
   std::mutex pack_mutex_;  // over everything up to brought_stored_; never taken under mutex_
-  std::condition_variable has_room_;
-  std::vector<Pack> packs_;                          // which stay where they are
+  std::condition_variable taken_;  // something was, of what was brought, or a pack can be
+  std::vector<Pack> packs_;        // which stay where they are
   std::list<Stored> brought_;                        // for threads that write
-  uint64_t brought_bytes_ = 0, brought_stored_ = 0;  // before and after compression
+  uint64_t brought_room_ = 0, brought_stored_ = 0;  // the memory that they take, and what is stored of it
 
   std::atomic<uint64_t> written_ = 0;  // what was brought, and the pack's ends
   Bytes new_content_;

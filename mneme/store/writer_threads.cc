@@ -1,6 +1,7 @@
 #include "mneme/store/writer_threads.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,11 +18,18 @@ constexpr size_t kKeptBlocks = 64;
 // Blocks of which a part has contents, at most: as many as threads fill at once.
 constexpr size_t kFillings = 16;
 
+int more_files() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 16, 64)) : 0;
+}
+
 }  // namespace
 
 WriterThreads::WriterThreads(unsigned threads, Bytes memory)
     : count_(threads != 0 ? threads : std::clamp(usable_processors() / 2, 1u, 8u)),
       hurried_count_(std::max(count_, std::min(usable_processors(), 16u))),
+      most_brought_(std::clamp(memory.count / 8, Bytes(2_MiB).count, Bytes(32_MiB).count)),
+      files_left_(more_files()),
       blocks_left_(memory.count / kBlock.count) {}
 
 WriterThreads::~WriterThreads() {
@@ -200,6 +208,12 @@ std::shared_ptr<std::byte> WriterThreads::keep(std::span<const ByteSpan> content
   for (ByteSpan content : contents) to = std::ranges::copy(content, to).out;
   put_filling(std::move(filling));
   return kept;
+}
+
+bool WriterThreads::take_file() {
+  if (--files_left_ >= 0) return true;
+  ++files_left_;
+  return false;
 }
 
 uint64_t WriterThreads::next_place() {

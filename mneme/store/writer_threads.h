@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -63,6 +64,14 @@ class WriterThreads {
   // in use, or these are more than kBlock.
   std::shared_ptr<std::byte> keep(std::span<const ByteSpan> contents);
 
+  // How much of what is compressed waits to be written, by its size before: an eighth of the memory, 2 MiB at least and 32 MiB at
+  // most, for each publication.
+  uint64_t most_brought() const { return most_brought_; }
+  // Whether a publication may have one file more open than each has. There are 64 such at most, and a sixteenth of the files that
+  // the process may have open.
+  bool take_file();
+  void give_back_files(int count) { files_left_ += count; }
+
   // The place of a publication that begins now among all that do.
   uint64_t next_place();
   // For each content whether the publication in this place is to write it: no other one is, or only some that were begun after
@@ -91,6 +100,8 @@ class WriterThreads {
   void put_filling(std::shared_ptr<Filling> filling);
 
   const unsigned count_, hurried_count_;
+  const uint64_t most_brought_;
+  std::atomic<int> files_left_;
   std::mutex mutex_;  // over everything below
   unsigned running_ = 0, working_ = 0, hurries_ = 0;
   std::condition_variable changed_;
