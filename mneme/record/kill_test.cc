@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/record/testing/fake_runtime.h"
 
 namespace mneme::testing {
@@ -108,8 +109,8 @@ TEST(Kill, BeforeEachOperationLosesNoMoreLaunchesThanMayBeInFlight) {
     bool ended = false;
     for (int operations = 0; !ended; ++operations) {
       ASSERT_LT(operations, 300);
-      char pattern[] = "/tmp/mneme-kill-XXXXXX";
-      const Path directory = ::mkdtemp(pattern);
+      const TemporaryDirectory temporary;
+      const Path& directory = temporary.path();
       Told& told = told_by_child();
       const pid_t recorder = ::fork();
       if (recorder == 0) record_until(operations, directory, in_flight, kLaunches, told);
@@ -118,7 +119,6 @@ TEST(Kill, BeforeEachOperationLosesNoMoreLaunchesThanMayBeInFlight) {
       ended = WIFEXITED(status);
       EXPECT_LE(told.launched, count_whole_instances(directory) + in_flight) << "after " << operations << " operations";
       if (ended) EXPECT_EQ(count_whole_instances(directory), kLaunches);
-      std::filesystem::remove_all(directory);
     }
   }
 }
@@ -126,8 +126,8 @@ TEST(Kill, BeforeEachOperationLosesNoMoreLaunchesThanMayBeInFlight) {
 // However long the disk takes, a launch that is written is not lost: here no file is ever on the disk.
 TEST(Kill, LosesNoLaunchThatIsWritten) {
   for (const uint64_t launches : {1, 2, 20}) {
-    char pattern[] = "/tmp/mneme-kill-XXXXXX";
-    const Path directory = ::mkdtemp(pattern);
+    const TemporaryDirectory temporary;
+    const Path& directory = temporary.path();
     Told& told = told_by_child();
     const pid_t recorder = ::fork();
     if (recorder == 0) record_on_a_hung_disk(directory, launches, told);
@@ -137,13 +137,12 @@ TEST(Kill, LosesNoLaunchThatIsWritten) {
     int status = 0;
     ::waitpid(recorder, &status, 0);
     EXPECT_EQ(count_whole_instances(directory), launches);
-    std::filesystem::remove_all(directory);
   }
 }
 
 TEST(Kill, LeavesWholeInstancesOnly) {
-  char pattern[] = "/tmp/mneme-kill-XXXXXX";
-  const Path directory = ::mkdtemp(pattern);
+  const TemporaryDirectory temporary;
+  const Path& directory = temporary.path();
   std::mt19937 random(1);
   size_t before = 0;
   for (int round = 0; round < 12; ++round) {
@@ -171,7 +170,6 @@ TEST(Kill, LeavesWholeInstancesOnly) {
   auto packs = FileSystem::posix().list(directory / "pages");
   names->insert(names->end(), packs->begin(), packs->end());
   for (const std::string& name : *names) EXPECT_EQ(name.find(".tmp."), std::string::npos) << name;
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

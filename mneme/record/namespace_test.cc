@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/record/testing/fake_runtime.h"
 
 namespace mneme::testing {
@@ -39,8 +40,8 @@ template <typename Function>
 }
 
 TEST(Namespaces, RecordersWithTheSameProcessIdLoseNothing) {
-  char pattern[] = "/tmp/mneme-namespaces-XXXXXX";
-  const Path directory = ::mkdtemp(pattern);
+  const TemporaryDirectory temporary;
+  const Path& directory = temporary.path();
   std::vector<pid_t> recorders;
   for (int i = 0; i < kRecorders; ++i) {
     recorders.push_back(::fork());
@@ -65,8 +66,6 @@ TEST(Namespaces, RecordersWithTheSameProcessIdLoseNothing) {
       whole += status.ok() ? 1 : 0;
     }
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(directory, ignored);
   if (!possible) GTEST_SKIP() << "a namespace of process ids cannot be made here (unshare: no permission)";
   EXPECT_EQ(whole, size_t{kRecorders * kLaunches});
 }

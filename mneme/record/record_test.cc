@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "mneme/base/descriptor.h"
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/record/testing/fake_runtime.h"
 
 namespace mneme::testing {
@@ -80,8 +81,8 @@ TEST(RecordProfile, OtherShapesAndOtherKernelsAreTimedApart) {
 }
 
 TEST(RecordProfile, AnInstanceThatIsThereGetsItsTimeLater) {
-  char pattern[] = "/tmp/mneme-profile-XXXXXX";
-  const Path folder = ::mkdtemp(pattern);
+  const TemporaryDirectory temporary;
+  const Path& folder = temporary.path();
   for (bool profile : {false, true}) {
     RecordingOptions options = profiling(1);
     options.profile = profile;
@@ -96,7 +97,6 @@ TEST(RecordProfile, AnInstanceThatIsThereGetsItsTimeLater) {
     ASSERT_EQ(listing->kernels[0].instances.size(), 1u);
     EXPECT_EQ(listing->kernels[0].instances[0].recorded_time.has_value(), profile);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(RecordProfile, LaunchesThatFailHaveNoTime) {
@@ -980,8 +980,8 @@ TEST(Record, WhoHoldsTheLockEndsRecordingOnly) {
 }
 
 TEST(Record, WhatIsDamagedIsRecordedAgain) {
-  char pattern[] = "/tmp/mneme-heal-XXXXXX";
-  const Path folder = ::mkdtemp(pattern);
+  const TemporaryDirectory temporary;
+  const Path& folder = temporary.path();
   RecordingOptions options;
   options.database = folder / "db";
   Digest kernel, instance;
@@ -1008,7 +1008,6 @@ TEST(Record, WhatIsDamagedIsRecordedAgain) {
     }
     EXPECT_FALSE(Database::open(options.database)->check_instance(kernel, instance).ok());
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Record, DirectoryThatCannotBeMadeEndsRecordingOnly) {

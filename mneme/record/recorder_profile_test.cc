@@ -1,6 +1,7 @@
 // What the recorder tells at the process's end: how often shapes ran, and a profile where nothing is recorded.
 #include <gtest/gtest.h>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/record/testing/fake_runtime.h"
 #include "mneme/snapshot/profile_file.h"
 
@@ -163,8 +164,8 @@ TEST(RecordShapes, WithAProfileHowLongThatTookToo) {
 
 // By an earlier recording into the same database.
 TEST(RecordShapes, AnInstanceThatIsThereTellsOfTheLastRecording) {
-  char pattern[] = "/tmp/mneme-shapes-XXXXXX";
-  const Path folder = ::mkdtemp(pattern);
+  const TemporaryDirectory temporary;
+  const Path& folder = temporary.path();
   for (int launches : {3, 5}) {
     RecordingOptions options;
     options.max = 1;
@@ -177,7 +178,6 @@ TEST(RecordShapes, AnInstanceThatIsThereTellsOfTheLastRecording) {
     ASSERT_EQ(listing->kernels.at(0).instances.size(), 1u);
     EXPECT_EQ(listing->kernels[0].instances[0].shape_launches->count, static_cast<uint64_t>(launches));
   }
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The options that choose launches, from the program's side.
 #include <gtest/gtest.h>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/record/testing/fake_runtime.h"
 
 namespace mneme::testing {
@@ -103,8 +104,8 @@ TEST(RecordSelection, MaxCountsLaunchesOfDistinctData) {
 
 // What an earlier recording has left is distinct in this one, too: it is not stored again, and counts.
 TEST(RecordSelection, DistinctIsOfOneRun) {
-  char pattern[] = "/tmp/mneme-distinct-XXXXXX";
-  const Path folder = ::mkdtemp(pattern);
+  const TemporaryDirectory temporary;
+  const Path& folder = temporary.path();
   for (uint64_t duplicates : {0, 1}) {
     RecordingOptions options;
     options.distinct = Distinct::data;
@@ -117,7 +118,6 @@ TEST(RecordSelection, DistinctIsOfOneRun) {
     EXPECT_EQ(program.report().instances, 1 - duplicates);
     EXPECT_EQ(program.count(NotRecorded::beyond_max), 2u);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(RecordSelection, ALaunchThatFailedIsNotTheOneOfItsShape) {

@@ -210,8 +210,8 @@ Status PageWriter::store(const std::vector<Wanted>& wanted, uint64_t& pending) {
   return stored.pages.empty() ? Status() : append(std::move(stored));
 }
 
-// One thread at a time writes to a pack, and what others bring meanwhile, too. They go on compressing: where many threads wait for
-// one file, the system takes longer to wake them than to write. Nothing here may throw once others count on this thread.
+// One thread at a time writes to a pack, and what others bring meanwhile, too. They go on compressing: where many threads wait
+// for one file, the system takes longer to wake them than to write. Nothing here may throw once others count on this thread.
 Status PageWriter::append(Stored stored) {
   std::unique_lock lock(pack_mutex_);
   taken_.wait(lock, [&] { return brought_room_ < writers_->most_brought(); });

@@ -115,10 +115,10 @@ class PageWriter {
   Status no_memory_;  // made when there was some
   std::vector<Digest> claims_;
 
-  std::mutex pack_mutex_;  // over everything up to brought_stored_; never taken under mutex_
-  std::condition_variable taken_;  // something was, of what was brought, or a pack can be
-  std::vector<Pack> packs_;        // which stay where they are
-  std::list<Stored> brought_;                        // for threads that write
+  std::mutex pack_mutex_;                           // over everything up to brought_stored_; never taken under mutex_
+  std::condition_variable taken_;                   // something was, of what was brought, or a pack can be
+  std::vector<Pack> packs_;                         // which stay where they are
+  std::list<Stored> brought_;                       // for threads that write
   uint64_t brought_room_ = 0, brought_stored_ = 0;  // the memory that they take, and what is stored of it
 
   std::atomic<uint64_t> written_ = 0;  // what was brought, and the pack's ends

@@ -4,15 +4,16 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <string>
 
 namespace mneme {
 
-// Makes an empty folder below /tmp, and removes it with all that is in it when the object goes.
+// Makes an empty folder where temporary files are (TMPDIR), and removes it with all that is in it when the object goes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    char pattern[] = "/tmp/mneme-test-XXXXXX";
-    path_ = ::mkdtemp(pattern);
+    std::string pattern = std::filesystem::temp_directory_path() / "mneme-test-XXXXXX";
+    path_ = ::mkdtemp(pattern.data());
   }
   ~TemporaryDirectory() {
     std::error_code ignored;

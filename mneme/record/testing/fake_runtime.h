@@ -14,9 +14,11 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/device/fake/fake_device.h"
 #include "mneme/hooks/registration_hooks.h"
 #include "mneme/record/table.h"
@@ -198,8 +200,7 @@ class FakeProgram {
                        std::function<void(std::vector<mneme_function>& slots)> vendor = {}) {
     runtime = &runtime_;
     if (options.database.empty()) {
-      char pattern[] = "/tmp/mneme-record-XXXXXX";
-      directory_ = ::mkdtemp(pattern);
+      directory_ = temporary_.emplace().path();
       options.database = (directory_ / "db").string();
     }
     options.address_space = 64_MiB;
@@ -224,8 +225,6 @@ class FakeProgram {
   ~FakeProgram() {
     set_recorder(nullptr);
     recorder_.reset();
-    std::error_code ignored;
-    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
     ::close(mapping_->descriptor());
   }
 
@@ -426,6 +425,7 @@ class FakeProgram {
 
  private:
   FakeRuntime runtime_;
+  std::optional<TemporaryDirectory> temporary_;
   Path directory_;
   std::optional<RecordingReportMapping> mapping_;
   fake::FakeDevice* device_ = nullptr;
