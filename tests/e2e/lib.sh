@@ -77,9 +77,11 @@ needs_hip() {
   mneme config rocmdir >out 2>err || { grep -q "was built without HIP" err && skip "built without HIP"; fail "mneme config rocmdir"; }
 }
 
-rm -rf "$MNEME_WORK"
-mkdir -p "$MNEME_WORK"
-cd "$MNEME_WORK"
+# Of a case in another one the other one says where.
+work=${MNEME_WORK:-${MNEME_TEST_FOLDER:-$MNEME_ROOT}/work/$(basename "$case_file" .sh)}
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
 trap 'echo "the case ended at line $LINENO of $(basename "${BASH_SOURCE[0]}")" >&2' ERR
 # shellcheck source=/dev/null
 source "$case_file"
