@@ -16,14 +16,12 @@
   X(cuModuleUnload)                 \
   X(cuModuleGetFunction)            \
   X(cuModuleEnumerateFunctions)     \
-  X(cuModuleGetGlobal_v2)           \
   X(cuLibraryLoadData)              \
   X(cuLibraryLoadFromFile)          \
   X(cuLibraryUnload)                \
   X(cuLibraryGetKernel)             \
   X(cuLibraryEnumerateKernels)      \
   X(cuLibraryGetModule)             \
-  X(cuLibraryGetGlobal)             \
   X(cuKernelGetFunction)
 
 /* Contexts, and which device reaches another one's memory. */

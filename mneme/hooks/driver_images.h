@@ -2,9 +2,9 @@
 //
 // What is loaded is kept by its bytes until it is unloaded, and read when one of its kernels is first launched.
 // DriverImages<Front> needs of the interposer's Front, as static functions: real(slot), the driver's own function; find(name),
-// one that has no slot, or null; registry(); on_load(), called when code was loaded; on_unload(handle), when kernels may have
-// come to be others, with the handle of the code that is gone, or null; on_module(handle), of a module, which lives no longer
-// than the current context; on_library(handle) and on_library_unload(handle).
+// one that has no slot, or null; registry(); on_load(), called when code was loaded; on_unload(), when kernels may have come to
+// be others; on_module(handle), of a module, which lives no longer than the current context; on_library(handle) and
+// on_library_unload(handle).
 #pragma once
 
 #include <cuda.h>
@@ -53,7 +53,7 @@ class DriverImages {
   // Forgets what was loaded under this handle, and its kernels.
   static void forget(const void* handle) {
     Front::registry().remove_image(key_of(handle));
-    Front::on_unload(handle);
+    Front::on_unload();
   }
 
  private:
@@ -64,7 +64,7 @@ class DriverImages {
 
   // A handle that the driver has given before names another image now: a reset of the device takes images without a word.
   static void remember(const void* handle, LoadedImage image) {
-    if (Front::registry().remove_image(key_of(handle))) Front::on_unload(handle);
+    if (Front::registry().remove_image(key_of(handle))) Front::on_unload();
     Front::registry().add_image(key_of(handle), std::move(image));
   }
 
@@ -90,7 +90,7 @@ class DriverImages {
     auto known = registry.find_kernel(function);
     if (known && known->image == registry.find_image(key_of(image)) && known->name == name) return;
     registry.add_function(key_of(image), function, name);
-    if (known) Front::on_unload(nullptr);
+    if (known) Front::on_unload();
   }
 
   // What a later function of the driver tells of a handle; nothing: this driver lacks it, or does not know the handle.

@@ -1,7 +1,7 @@
 // The hooks of what a program registers before main, and of what it unloads: they keep a registry.
 //
 // RegistrationHooks needs of the interposer's Table: registry(); on_load(), called when an image is registered;
-// and on_unload(image), called with its handle when one is forgotten.
+// and on_unload(), called when one is forgotten.
 #pragma once
 
 #include "mneme/hooks/call_hooks.h"
@@ -57,7 +57,7 @@ class RegistrationHooks {
 
   static void on_unregister_fat_binary(Table& table, void** handle) {
     table.registry().remove_image(handle);
-    table.on_unload(handle);
+    table.on_unload();
     MNEME_NEXT(table, __cudaUnregisterFatBinary)(handle);
   }
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "mneme/device/host_mapping.h"
-#include "mneme/snapshot/pointed_variables.h"
 
 namespace mneme {
 namespace {
@@ -28,8 +27,7 @@ Placement placement_of(const KernelRecord& kernel, const InstanceRecord& instanc
   if (kernel.level != CodeLevel::ir) return Placement::module_symbol;
   auto info =
       std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const GlobalInfo& g) { return g.name == region.name; });
-  bool bound = info == kernel.globals.end() || info->escapes || info->managed ||
-               parameter_points_into(kernel, instance, region) || pointed_variables_in(instance.attributes).contains(region.name);
+  bool bound = info == kernel.globals.end() || info->escapes || info->managed || parameter_points_into(kernel, instance, region);
   return bound ? Placement::recorded_address : Placement::module_symbol;
 }
 

@@ -51,9 +51,9 @@ struct MemoryPlan {
 };
 
 // Plans the memory of one launch. All regions keep their recorded addresses, but for globals whose address can stand nowhere in
-// memory. A global keeps its address where it escapes or is managed, where a parameter points into it, where memory may
-// (pointed_variables.h), and where the kernel's record does not know it. Of a kernel that was recorded without IR all globals are
-// where the loader puts them. corrupt: the two states do not list the same regions.
+// memory. A global keeps its address where it escapes or is managed, where a parameter points into it, and where the kernel's
+// record does not know it. Of a kernel that was recorded without IR all globals are where the loader puts them. corrupt: the two
+// states do not list the same regions.
 Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue,
                                const MemoryState& epilogue);
 

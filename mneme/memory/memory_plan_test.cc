@@ -73,12 +73,6 @@ TEST(MemoryPlan, PlacesGlobalsByWhereTheirAddressMayStand) {
   EXPECT_EQ(plan->regions[2].placement, Placement::recorded_address);
   EXPECT_EQ(plan->copy_size, Bytes(1024));
 
-  // Memory that the host has written may hold the address of any of them.
-  instance.attributes["pointed_variables"] = "plain";
-  plan = plan_memory(kernel, instance, state, state);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->regions[0].placement, Placement::recorded_address);
-
   // Machine code has its variables where the loader puts them, whatever may point there.
   for (CodeLevel level : {CodeLevel::ptx, CodeLevel::cubin}) {
     kernel.level = level;

@@ -217,27 +217,6 @@ cudaError_t on_graphics_pointer(Table& table, void** out, size_t* size, cudaGrap
   return remember(code, out, size ? *size : kUnknownSize, NotRecorded::external_memory);
 }
 
-// From here on the variable's address may stand anywhere. A managed one is not the device's alone.
-cudaError_t on_symbol_address(Table& table, void** address, const void* symbol) {
-  const cudaError_t code = MNEME_NEXT(table, cudaGetSymbolAddress)(address, symbol);
-  if (code == cudaSuccess && address) table.see_variable(*address, symbol);
-  return code;
-}
-
-cudaError_t on_library_global(Table& table, void** address, size_t* size, cudaLibrary_t library, const char* name) {
-  size_t own = 0;
-  const cudaError_t code = MNEME_NEXT(table, cudaLibraryGetGlobal)(address, address && !size ? &own : size, library, name);
-  const auto device = table.current_device();
-  if (code == cudaSuccess && address && device.ok())
-    recorder()->see_variable({DevicePtr(address_of(*address)), Bytes(size ? *size : own)}, *device, library);
-  return code;
-}
-
-cudaError_t on_library_unload(Table& table, cudaLibrary_t library) {
-  recorder()->forget_image(library);
-  return MNEME_NEXT(table, cudaLibraryUnload)(library);
-}
-
 template <mneme_call kSlot, auto kHandler>
 using Allocation = Hook<kSlot, counted<&RecordingReport::allocations, kHandler>>;
 
@@ -249,8 +228,7 @@ using Hooks = HookList<
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
     Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>, Hook<MNEME_CALL_cudaDeviceDisablePeerAccess, on_disable_peer>,
-    Allocation<MNEME_CALL_cudaMallocManaged, on_malloc_managed>, Hook<MNEME_CALL_cudaGetSymbolAddress, on_symbol_address>,
-    Hook<MNEME_CALL_cudaLibraryGetGlobal, on_library_global>, Hook<MNEME_CALL_cudaLibraryUnload, on_library_unload>,
+    Allocation<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     // known, not captured
     Allocation<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
     Allocation<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,

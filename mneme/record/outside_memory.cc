@@ -1,8 +1,5 @@
 #include "mneme/record/outside_memory.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace mneme {
 namespace {
 
@@ -128,52 +125,12 @@ std::vector<MemoryRange> OutsideMemory::remove_allocations_of(int device) {
       one = list->erase(one);
       if (list == &allocations_) remove_mappings(removed.back());
     }
-  remove_variables([&](const Variable& variable) { return variable.device == device; });
   return removed;
 }
 
 bool OutsideMemory::is_allocation(DevicePtr address) const {
   std::lock_guard lock(mutex_);
   return managed_.find_start(address) != nullptr || allocations_.find_start(address) != nullptr;
-}
-
-void OutsideMemory::add_variable(const MemoryRange& memory, int device, const void* owner) {
-  std::lock_guard lock(mutex_);
-  for (auto one = variables_.first_overlap(memory); one != variables_.end() && one->range.overlaps(memory);)
-    one = variables_.erase(one);
-  variables_.set(memory, {device, owner});
-}
-
-bool OutsideMemory::has_variables_of(const void* owner) const {
-  std::lock_guard lock(mutex_);
-  return std::any_of(variables_.begin(), variables_.end(), [&](const auto& entry) { return entry.value.owner == owner; });
-}
-
-void OutsideMemory::remove_variables_of(const void* owner) {
-  std::lock_guard lock(mutex_);
-  remove_variables([&](const Variable& variable) { return variable.owner == owner; });
-}
-
-template <typename Goes>
-void OutsideMemory::remove_variables(const Goes& goes) {
-  for (auto one = variables_.begin(); one != variables_.end();) one = goes(one->value) ? variables_.erase(one) : std::next(one);
-}
-
-std::vector<MemoryRange> OutsideMemory::variables(int device) const {
-  std::lock_guard lock(mutex_);
-  std::vector<MemoryRange> all;
-  for (const auto& [memory, variable] : variables_)
-    if (variable.device == device) all.push_back(memory);
-  return all;
-}
-
-bool OutsideMemory::is_variable(DevicePtr address, int device) const {
-  std::lock_guard lock(mutex_);
-  const auto holds = [&](DevicePtr place) {
-    const auto* found = variables_.find(place);
-    return found && found->value.device == device;
-  };
-  return holds(address) || (address.address != 0 && holds(DevicePtr(address.address - 1)));
 }
 
 std::optional<NotRecorded> OutsideMemory::refusal(DevicePtr address, int device) const {
@@ -219,8 +176,6 @@ Bytes OutsideMemory::bytes(int device) const {
   for (const auto& [range, mapping] : mappings_)
     if (mapping.is_captured_on(device)) sum += range.size;
   for (const auto& [memory, _] : managed_) sum += memory.size;
-  for (const auto& [memory, variable] : variables_)
-    if (variable.device == device) sum += memory.size;
   return sum;
 }
 
@@ -230,7 +185,6 @@ void OutsideMemory::clear() {
   mappings_.clear();
   managed_.clear();
   allocations_.clear();
-  variables_.clear();
 }
 
 }  // namespace mneme

@@ -1,7 +1,7 @@
 // OutsideMemory: memory of devices that does not lie in the recorder's range: what the program maps itself (cuMemMap), managed
-// memory, what the driver has allocated where the recorder leaves that to it (`mneme record --memory-from driver`), and variables
-// whose addresses the program has asked for. It is captured where it lies. This class keeps the list, by what the hooks tell it
-// of the program's calls, and knows what cannot be captured. Thread-safe.
+// memory, and what the driver has allocated where the recorder leaves that to it (`mneme record --memory-from driver`). It is
+// captured where it lies. This class keeps the list, by what the hooks tell it of the program's calls, and knows what cannot be
+// captured. Thread-safe.
 //
 // What goes away under a capture would be a fault of the program's device: see Gate::Effect::removes_memory.
 #pragma once
@@ -47,22 +47,13 @@ class OutsideMemory {
   std::vector<MemoryRange> remove_allocations_of(int device);
   bool is_allocation(DevicePtr address) const;
 
-  // A variable of loaded code on device `device`. The program has asked for its address, which may since stand anywhere. It goes
-  // with `owner`, the handle of its image.
-  void add_variable(const MemoryRange& memory, int device, const void* owner);
-  bool has_variables_of(const void* owner) const;
-  void remove_variables_of(const void* owner);
-  std::vector<MemoryRange> variables(int device) const;  // by address
-  // Whether the address lies in one, or right behind it.
-  bool is_variable(DevicePtr address, int device) const;
-
   // Why a launch on `device` that is given the address is not recorded; nothing where that is no reason.
   std::optional<NotRecorded> refusal(DevicePtr address, int device) const;
-  // What is captured of a launch on `device` beside variables, by address. Neighbouring ranges of mapped memory are one.
+  // What is captured of a launch on `device`, by address. Neighbouring ranges of mapped memory are one.
   std::vector<MemoryRange> mapped(int device) const;
   std::vector<MemoryRange> managed() const;
   std::optional<MemoryRange> find_around(DevicePtr address, int device) const;
-  Bytes bytes(int device) const;  // with the variables
+  Bytes bytes(int device) const;
 
   void clear();
 
@@ -90,13 +81,6 @@ class OutsideMemory {
   RangeMap<Mapping> mappings_;
   RangeMap<int> managed_;      // on which device it was allocated
   RangeMap<int> allocations_;  // likewise; each is a mapping, too
-  struct Variable {
-    int device = 0;
-    const void* owner = nullptr;
-  };
-  template <typename Goes>
-  void remove_variables(const Goes& goes);
-  RangeMap<Variable> variables_;
 };
 
 }  // namespace mneme

@@ -31,33 +31,6 @@ TEST(OutsideMemory, NeighboursAreOneRange) {
   EXPECT_EQ(memory.refusal(piece(3).address, 0), std::nullopt) << "nothing is there, which is no reason";
 }
 
-// The address behind one is the program's, too: an end.
-TEST(OutsideMemory, VariablesAreThereUntilTheirImageGoes) {
-  OutsideMemory memory;
-  const MemoryRange one{DevicePtr(0x7f0000000204), Bytes(12)}, two{DevicePtr(0x7f0000000210), Bytes(4)},
-      other{DevicePtr(0x7f0000000800), Bytes(8)};
-  int image = 0, library = 0;
-  memory.add_variable(two, 0, &library);
-  memory.add_variable(one, 0, &image);
-  memory.add_variable(other, 1, &image);
-  EXPECT_EQ(memory.variables(0), (Ranges{one, two}));
-  EXPECT_EQ(memory.bytes(0), Bytes(16));
-  EXPECT_EQ(memory.mapped(0), Ranges());
-  EXPECT_FALSE(memory.is_variable(DevicePtr(one.address.address - 1), 0));
-  EXPECT_TRUE(memory.is_variable(two.end(), 0));
-  EXPECT_FALSE(memory.is_variable(two.end() + Bytes(1), 0));
-  EXPECT_FALSE(memory.is_variable(other.address, 0));
-  // What lies there now is another variable.
-  memory.add_variable({one.address, Bytes(4)}, 0, &library);
-  EXPECT_EQ(memory.variables(0), (Ranges{{one.address, Bytes(4)}, two}));
-  EXPECT_TRUE(memory.has_variables_of(&image));
-  memory.remove_variables_of(&image);
-  EXPECT_FALSE(memory.has_variables_of(&image));
-  EXPECT_EQ(memory.variables(1), Ranges());
-  EXPECT_EQ(memory.remove_allocations_of(0), Ranges());
-  EXPECT_EQ(memory.variables(0), Ranges()) << "they go with their device";
-}
-
 // What the driver has allocated ends where it likes.
 TEST(OutsideMemory, AllocationsAreThereUntilTheyAreFreed) {
   OutsideMemory memory;

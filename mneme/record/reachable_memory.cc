@@ -37,32 +37,27 @@ void mark_from_host(const MemoryRange& memory, std::span<const MemoryRange> targ
 }
 
 ReachableMemory::ReachableMemory(const StateCapture::Memory& all) {
-  std::vector<std::pair<MemoryRange, const std::vector<MemoryRange>*>> places;  // with the list that has it
-  for (const auto* list : all.lists())
-    for (const MemoryRange& memory : *list) places.emplace_back(memory, list);
+  std::vector<std::pair<MemoryRange, bool>> places;  // whether it is the host's
+  for (const auto* list : all.device_lists())
+    for (const MemoryRange& memory : *list) places.emplace_back(memory, false);
+  for (const MemoryRange& memory : all.host) places.emplace_back(memory, true);
   std::sort(places.begin(), places.end());
-  bool alone = false;  // whether the last piece is a variable, which none of its neighbours belongs to
-  for (const auto& [memory, list] : places) {
-    const bool is_variable = list == &all.variables;
-    const bool apart = pieces_.empty() || memory.address > pieces_.back().range.end() ||
-                       ((is_variable || alone) && memory.address == pieces_.back().range.end());
-    alone = apart ? is_variable : alone && is_variable;
-    if (apart) pieces_.push_back({{memory.address, {}}, {}, {}});
+  for (const auto& [memory, on_host] : places) {
+    if (pieces_.empty() || memory.address > pieces_.back().range.end()) pieces_.push_back({{memory.address, {}}, {}, {}});
     Piece& piece = pieces_.back();
     piece.range.size = std::max(piece.range.end(), memory.end()) - piece.range.address;
-    (list == &all.host ? piece.host : piece.on_device).push_back(memory);
+    (on_host ? piece.host : piece.on_device).push_back(memory);
   }
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const MemoryRange& range = pieces_[i].range;
     const DevicePtr end = range.end() + Bytes(1), behind = range.end() + kReach;
     if (i == 0) add_target(before(range), range.address, i, i);
+    add_target(range.address, end, i, i);
     if (i + 1 == pieces_.size()) {
-      add_target(range.address, end, i, i);
       add_target(end, behind, i, i);
       break;
     }
     const MemoryRange& next = pieces_[i + 1].range;
-    add_target(range.address, std::min(end, next.address), i, i);
     if (before(next) < behind) {
       add_target(end, next.address, i, i + 1);
     } else {
@@ -142,7 +137,7 @@ bool ReachableMemory::reaches(const MemoryRange& memory) const {
 }
 
 void ReachableMemory::keep_reached(StateCapture::Memory& memory) const {
-  for (auto* list : {&memory.allocations, &memory.mapped, &memory.managed, &memory.variables, &memory.host})
+  for (auto* list : {&memory.allocations, &memory.mapped, &memory.managed, &memory.host})
     std::erase_if(*list, [&](const MemoryRange& piece) { return !reaches(piece); });
 }
 

@@ -4,8 +4,7 @@
 //
 // A place in a piece, or one behind its last byte, stands for that piece alone. Any other stands for the nearest piece on either
 // side that is at most kReach away: kernels are given the address of an element before the first, such as a[-1] or the border of
-// a grid, and of one behind the last. Pieces that touch are one, since a program that maps memory itself may use them as one; but
-// variables are alone.
+// a grid, and of one behind the last. Pieces that touch are one, since a program that maps memory itself may use them as one.
 //
 // What no word says is not found: a pointer in two halves, one that is computed from that into another allocation, and an offset
 // from an address in the code.
@@ -28,7 +27,7 @@ class ReachableMemory {
  public:
   static constexpr Bytes kReach{64 << 10};
 
-  // Of all memory in `all` but its `globals`, none of which is reached yet.
+  // Of all memory in `all` but variables, none of which is reached yet.
   explicit ReachableMemory(const StateCapture::Memory& all);
 
   // Reaches what a launch's parameters may point to: an address may stand at any byte of them, as those in a tensor map or a

@@ -51,7 +51,7 @@ class ReachableMemoryTest : public ::testing::Test {
     reachable.keep_reached(kept);
     EXPECT_EQ(kept.size(), reachable.size());
     std::vector<uint64_t> places;
-    for (const auto* list : {&kept.allocations, &kept.variables, &kept.host})
+    for (const auto* list : {&kept.allocations, &kept.host})
       for (const MemoryRange& range : *list) places.push_back(place_of(range.address));
     return places;
   }
@@ -69,19 +69,6 @@ TEST_F(ReachableMemoryTest, IsWhatArgumentsPointInto) {
   EXPECT_THAT(reached(pointers({0x10ff})), ElementsAre(0x1000)) << "its last byte";
   EXPECT_THAT(reached(pointers({0x2010, 8})), ElementsAre(0, 0x2000));
   EXPECT_THAT(reached(bytes_of<uint64_t>({0, 1, ~uint64_t{0}})), IsEmpty());
-}
-
-// They lie one behind the other in what the loader has placed, and beside other memory.
-TEST_F(ReachableMemoryTest, VariablesThatTouchAreEachAlone) {
-  all.allocations = {at(0x40000, 0x100), at(0x40140, 0x100)};
-  all.variables = {at(0x40100, 0x20), at(0x40120, 0x20), at(0x40300, 4)};
-  EXPECT_THAT(reached(pointers({0x40100})), ElementsAre(0x40100));
-  EXPECT_THAT(reached(pointers({0x4013f})), ElementsAre(0x40120));
-  EXPECT_THAT(reached(pointers({0x40140})), ElementsAre(0x40140));
-  EXPECT_THAT(reached(pointers({0x400ff})), ElementsAre(0x40000));
-  EXPECT_THAT(reached(pointers({0x40304})), ElementsAre(0x40300)) << "its end";
-  point(0x40108, 0x40300);
-  EXPECT_THAT(reached(pointers({0x40110})), ElementsAre(0x40100, 0x40300)) << "what a variable points to";
 }
 
 TEST_F(ReachableMemoryTest, AnArgumentsAddressMayStandAnywhereAndHaveATag) {

@@ -393,13 +393,12 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
 }
 
 // Whether an argument points to memory of a device of which no call has told.
-bool Recorder::is_given_unknown_memory(const RecordableKernel& kernel, ByteSpan parameters, int ordinal, Vendor& vendor) {
+bool Recorder::is_given_unknown_memory(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor) {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     if (!kernel.may_be_address(at)) continue;
     uint64_t word = 0;
     std::memcpy(&word, parameters.data() + at, sizeof word);
-    if (word == 0 || owns(word) || outside_memory_.is_variable(DevicePtr(word), ordinal)) continue;
-    if (!vendor.is_device_memory(DevicePtr(word))) continue;
+    if (word == 0 || owns(word) || !vendor.is_device_memory(DevicePtr(word))) continue;
     const auto globals = find_globals(kernel, parameters, vendor);
     if (globals.ok() && !points_to_variable(word, *globals)) return true;
   }
@@ -475,19 +474,6 @@ void Recorder::forget_kernels() {
     kernels_.clear();
   }
   selection_.change();  // behind it, so that nothing is kept of what was found before
-}
-
-void Recorder::forget_image(const void* image) {
-  forget_kernels();
-  if (!image || !outside_memory_.has_variables_of(image)) return;
-  const Gate::Use use(gate_, Gate::Effect::removes_memory);
-  outside_memory_.remove_variables_of(image);
-}
-
-// What the recorder knows otherwise is recorded as that.
-void Recorder::see_variable(const MemoryRange& memory, int device, const void* image) {
-  if (!is_recording() || owns(memory.address.address) || outside_memory_.find_around(memory.address, device)) return;
-  outside_memory_.add_variable(memory, device, image);
 }
 
 std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* function, Vendor& vendor) {

@@ -138,11 +138,6 @@ class Recorder {
   Status wait_for_devices(Vendor& vendor) const { return wait_for(vendor, devices_in_use(vendor)); }
   // To be called when an image is unregistered: forgets what was read of kernels, which may be the image's.
   void forget_kernels();
-  // The same, and forgets the variables of the image with this handle, which no capture is reading then; null: of none.
-  void forget_image(const void* image);
-  // Remembers a variable of an image on device `device`, whose address the program has asked for: a launch that is given the
-  // address, by an argument or in memory, is recorded with the variable.
-  void see_variable(const MemoryRange& memory, int device, const void* image);
 
   // Which streams are being captured, by the stream that the capture began in: meanwhile nothing waits for the device. A stream
   // that is destroyed ends its capture.
@@ -257,7 +252,7 @@ class Recorder {
   Result<bool> write(const std::shared_ptr<Captured>& captured);
   std::optional<NotRecorded> choose_textures(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
-  bool is_given_unknown_memory(const RecordableKernel& kernel, ByteSpan parameters, int ordinal, Vendor& vendor);
+  bool is_given_unknown_memory(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
   void finish_stream_frees(Vendor& vendor, Patience patience);
   std::optional<MemoryRange> find_memory(DevicePtr address) const;

@@ -6,7 +6,6 @@
 #include <future>
 #include <map>
 #include <new>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "mneme/record/recorder_state.h"
 #include "mneme/record/uncanceled.h"
 #include "mneme/snapshot/launch_limits.h"
-#include "mneme/snapshot/pointed_variables.h"
 
 namespace mneme {
 namespace {
@@ -57,26 +55,6 @@ std::vector<CapturedGlobal> globals_behind_pointers(const RecordableKernel& kern
       globals.push_back({std::string(global->ir_name), place->address, place->size});
   }
   return globals;
-}
-
-// Whether an argument would be wrong in a replay, since it points to a variable of machine code, which is elsewhere there.
-bool is_given_own_variable(const RecordableKernel& kernel, ByteSpan parameters, const std::vector<CapturedGlobal>& globals) {
-  return kernel.record.level != CodeLevel::ir && std::ranges::any_of(globals, [&](const CapturedGlobal& global) {
-           return points_into(parameters, {global.address, global.size});
-         });
-}
-
-// Takes the variables that are captured by their names out of what is captured by address, and gives their names.
-std::set<std::string> take_out_named(StateCapture::Memory& memory) {
-  std::set<std::string> names;
-  std::set<DevicePtr> named;  // each may have several names
-  for (const CapturedGlobal& global : memory.globals) {
-    if (!std::ranges::binary_search(memory.variables, global.address, {}, &MemoryRange::address)) continue;
-    names.insert(global.name);
-    named.insert(global.address);
-  }
-  std::erase_if(memory.variables, [&](const MemoryRange& variable) { return named.contains(variable.address); });
-  return names;
 }
 
 // What the program packed itself may be shorter, by padding at the end, or longer.
@@ -244,8 +222,7 @@ Recorder::CapturePtr Recorder::select_or_count(const Launch& launch, LaunchGroup
   if (auto reason = refuses(least_memory(*capture->opened, *kernel, parameters))) return pass(*reason);
   auto claim = selection_.claim_launch(*kernel->counts, launch.shape(), parameters);
   if (!claim) return pass(selection_.same());
-  if (is_given_unknown_memory(*kernel, parameters, (*opened)->ordinal, launch.vendor))
-    return pass(NotRecorded::other_device_memory);
+  if (is_given_unknown_memory(*kernel, parameters, launch.vendor)) return pass(NotRecorded::other_device_memory);
   capture->claim = std::move(*claim);
   capture->recording.kernel = kernel->record;
   capture->recording.instance = describe_instance(*kernel, launch, std::move(parameters));
@@ -352,20 +329,13 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
     count(NotRecorded::managed_global, capture.kernel->display_name());
     return false;
   }
-  if (is_given_own_variable(*capture.kernel, capture.recording.instance.parameters, capture.memory.globals)) {
-    selection_.take_back_attempt(*capture.kernel->counts);
-    count(NotRecorded::own_variable, capture.kernel->display_name());
-    return false;
-  }
   capture.memory.allocations = opened.space->allocations();
   capture.memory.mapped = outside_memory_.mapped(opened.ordinal);
   capture.memory.managed = outside_memory_.managed();
-  capture.memory.variables = outside_memory_.variables(opened.ordinal);
   if (opened.losses != std::exchange(opened.losses, losses_)) opened.states->forget();
   opened.states->forget_freed(capture.memory);
   auto reason = choose_textures(capture);
   if (!reason && extent_of(*capture.kernel) == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
-  put_pointed_variables(take_out_named(capture.memory), capture.recording.instance.attributes);
   if (!reason && !capture.textures.take_memory(*opened.space, capture.memory).ok()) reason = NotRecorded::textures;
   if (!reason) reason = refuses(capture.memory.size());
   if (reason) {
@@ -509,13 +479,12 @@ std::optional<NotRecorded> Recorder::choose_textures(Capture& capture) {
   return known ? std::nullopt : std::optional(NotRecorded::textures);
 }
 
-// All that a launch on the device may see but variables whose addresses the program has not asked for.
+// All that a launch on the device may see but variables.
 StateCapture::Memory Recorder::whole_memory(const Opened& opened) {
   StateCapture::Memory memory;
   memory.allocations = opened.space->allocations();
   memory.mapped = outside_memory_.mapped(opened.ordinal);
   memory.managed = outside_memory_.managed();
-  memory.variables = outside_memory_.variables(opened.ordinal);
   memory.host = host_memory_.all();
   return memory;
 }

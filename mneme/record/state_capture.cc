@@ -242,7 +242,6 @@ Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& 
   };
   add(Region::Kind::allocation, memory.allocations);
   add(Region::Kind::mapped, memory.mapped);
-  add(Region::Kind::mapped, memory.variables);
   add(Region::Kind::managed, memory.managed);
   add(Region::Kind::array, memory.arrays);
   const size_t on_device = found.regions.size();

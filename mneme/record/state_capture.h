@@ -42,18 +42,13 @@ class StateCapture {
   struct Memory {
     std::vector<MemoryRange> allocations;  // this list and the next ones are sorted by address
     std::vector<MemoryRange> mapped, managed;
-    std::vector<MemoryRange> variables;  // that pointers may lead to, but `globals`: captured as mapped memory is
-    std::vector<MemoryRange> arrays;     // their copies
+    std::vector<MemoryRange> arrays;  // their copies
     std::vector<MemoryRange> host;
     std::vector<CapturedGlobal> globals;
     Vendor* vendor = nullptr;  // reads the globals; null: the stream's device does
-    // All lists but `globals`, and those of them that are read on the device.
-    std::array<const std::vector<MemoryRange>*, 6> lists() const {
-      return {&allocations, &mapped, &managed, &variables, &arrays, &host};
-    }
-    std::array<const std::vector<MemoryRange>*, 5> device_lists() const {
-      return {&allocations, &mapped, &managed, &variables, &arrays};
-    }
+    // All lists but those of variables, and those of them that are read on the device.
+    std::array<const std::vector<MemoryRange>*, 5> lists() const { return {&allocations, &mapped, &managed, &arrays, &host}; }
+    std::array<const std::vector<MemoryRange>*, 4> device_lists() const { return {&allocations, &mapped, &managed, &arrays}; }
     Bytes size() const;  // without the globals
   };
   // Puts the changed pages of all but globals, and all pages of the globals, into the publication. `found` has their digests once

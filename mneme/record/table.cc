@@ -15,13 +15,6 @@ std::array<Table, MNEME_MAX_TABLES>& all_tables() {
   return *tables;
 }
 
-// At a HIP runtime the recorder's own question for a variable goes through the program's slots.
-thread_local bool asks_itself = false;
-struct Asking {
-  Asking() { asks_itself = true; }
-  ~Asking() { asks_itself = false; }
-};
-
 Status vendor_error(const char* call, cudaError_t code) {
   return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
 }
@@ -128,18 +121,7 @@ Status Table::synchronize(int ordinal) {
   return code == cudaSuccess ? Status() : vendor_error("cudaDeviceSynchronize", code);
 }
 
-// Its size is that of its registration: to ask for it may fail, and leave an error behind.
-void Table::see_variable(void* address, const void* symbol) {
-  if (asks_itself) return;
-  const auto known = registry().find_variable(symbol);
-  const auto device = current_device();
-  if (!known || known->variable.managed || known->variable.size == 0 || !device.ok()) return;
-  const DevicePtr place(reinterpret_cast<uint64_t>(address));
-  recorder()->see_variable({place, Bytes(known->variable.size)}, *device, known->image->handle());
-}
-
 Result<MemoryRange> Table::find_global(const RecordableKernel& kernel, const std::string& name) {
-  const Asking here;
   const auto table_of = [](uint32_t index) -> const CallTable& { return attached(index); };
   return mneme::find_global(*this, kernel.function, *kernel.registered, name, table_of);
 }

@@ -18,7 +18,7 @@ class Table final : public Vendor, public CallTable {
 
   Registry& registry() { return recorder()->registry(); }
   void on_load();
-  void on_unload(const void* image) { recorder()->forget_image(image); }
+  void on_unload() { recorder()->forget_kernels(); }
 
   DeviceKind device_kind() const override {
     return abi().device == MNEME_TABLE_CPU   ? DeviceKind::cpu
@@ -37,8 +37,6 @@ class Table final : public Vendor, public CallTable {
   bool reaches_pageable_memory() override;
   bool is_memory(DevicePtr address) override;
   LaunchLimits limits() override;
-  // To be called when the program has got the address of a variable that it has registered.
-  void see_variable(void* address, const void* symbol);
   Status copy_array(DevicePtr to, const ProgramArray& array) override;
 
  private:

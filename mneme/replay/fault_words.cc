@@ -1,9 +1,6 @@
 #include "mneme/replay/fault_words.h"
 
-#include <fmt/ranges.h>
-
 #include "mneme/snapshot/pageable_pointers.h"
-#include "mneme/snapshot/pointed_variables.h"
 
 namespace mneme {
 
@@ -16,7 +13,7 @@ Status name_kernel(const Status& status, const std::string& kernel, const Launch
       kernel, shape.grid, shape.block, status.message());
 }
 
-Status mention_lacking_memory(const Status& status, const InstanceRecord& instance, CodeLevel level) {
+Status mention_lacking_memory(const Status& status, const InstanceRecord& instance) {
   if (status.code() != Code::device_fault) return status;
   std::string text = status.message();
   // As the CPU device says it. A null pointer is none that was recorded.
@@ -30,12 +27,6 @@ Status mention_lacking_memory(const Status& status, const InstanceRecord& instan
         "; {}: if the kernel uses one of them, this launch cannot be replayed (cudaMallocManaged or "
         "cudaHostAlloc gives the program memory that is recorded)",
         pointers);
-  const std::set<std::string> variables = pointed_variables_in(instance.attributes);
-  if (level != CodeLevel::ir && !variables.empty())
-    text += fmt::format(
-        "; its memory may hold addresses of variables of the kernel's own machine code ({}), which are elsewhere in a replay: if "
-        "the kernel uses one of them, this launch cannot be replayed (with IR it can)",
-        fmt::join(variables, ", "));
   if (instance.memory_extent == MemoryExtent::reachable)
     text +=
         "; the launch was recorded with the memory that pointers lead to, and no other is there: if the program's own code "

@@ -15,8 +15,8 @@ namespace mneme {
 Status name_kernel(const Status& status, const std::string& kernel, const LaunchShape& shape);
 
 // Adds to a device_fault which memory the launch may lack, where that is so: it was recorded with the memory alone that pointers
-// lead to, and how it is recorded with all; it held addresses of pageable memory of the host, or of variables that machine code
-// has elsewhere. Of a call by a pointer that was recorded it says that it cannot be replayed. Returns any other status as it is.
-Status mention_lacking_memory(const Status& status, const InstanceRecord& instance, CodeLevel level = CodeLevel::ir);
+// lead to, and how it is recorded with all; it held addresses of pageable memory of the host. Of a call by a pointer that was
+// recorded it says that it cannot be replayed. Returns any other status as it is.
+Status mention_lacking_memory(const Status& status, const InstanceRecord& instance);
 
 }  // namespace mneme

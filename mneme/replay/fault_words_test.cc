@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "mneme/snapshot/pageable_pointers.h"
-#include "mneme/snapshot/pointed_variables.h"
 
 namespace mneme {
 namespace {
@@ -48,17 +47,6 @@ TEST(FaultWords, ACallByARecordedPointerIsToldToBeOne) {
       "cannot be replayed");
   const Status null = error(Code::device_fault, "a call through the pointer 0x0, which points to no function of the kernel's");
   EXPECT_EQ(mention_lacking_memory(null, instance).to_string(), null.to_string());
-}
-
-TEST(FaultWords, AFaultOfMachineCodeWhoseVariablesMemoryMayPointToTellsSo) {
-  const Status fault = error(Code::device_fault, "an illegal address");
-  InstanceRecord instance;
-  put_pointed_variables({"table", "where"}, instance.attributes);
-  EXPECT_EQ(mention_lacking_memory(fault, instance, CodeLevel::cubin).to_string(),
-            "device_fault: an illegal address; its memory may hold addresses of variables of the kernel's own machine code "
-            "(table, where), which are elsewhere in a replay: if the kernel uses one of them, this launch cannot be replayed "
-            "(with IR it can)");
-  EXPECT_EQ(mention_lacking_memory(fault, instance, CodeLevel::ir).to_string(), fault.to_string());
 }
 
 TEST(FaultWords, AFaultOfALaunchThatHeldAddressesOfPageableMemoryTellsSo) {

@@ -76,7 +76,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
   result.times.push_back({"session", prepare_time_});
   result.failure = prepare_and_run(configuration, code, runs, result);
   if (result.stage == ReplayStage::running) result.failure = name_kernel(result.failure, kernel_.demangled, *result.shape);
-  result.failure = mention_lacking_memory(result.failure, instance_, kernel_.level);
+  result.failure = mention_lacking_memory(result.failure, instance_);
   if (result.failure.ok())
     result.stage = ReplayStage::done;
   else

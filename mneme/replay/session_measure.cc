@@ -50,7 +50,7 @@ Status Session::rehearse() {
     return measurer_->measure({.iterations = 1}, measured_launch(recorded, run, timed)).status();
   };
   const Status status = run_and_time();
-  return status.code() == Code::device_fault ? mention_lacking_memory(status, instance_, kernel_.level) : Status();
+  return status.code() == Code::device_fault ? mention_lacking_memory(status, instance_) : Status();
 }
 
 Status Session::start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed) {

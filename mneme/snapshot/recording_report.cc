@@ -65,9 +65,6 @@ std::string_view describe(NotRecorded reason) {
              "is "
              "not captured (cudaMallocManaged or cudaHostAlloc gives memory that is)";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
-    case NotRecorded::own_variable:
-      return "an argument points to a variable of the kernel's own machine code, which has it elsewhere in a replay "
-             "(with IR it is recorded)";
     case NotRecorded::textures: return "the kernel uses a texture or surface of a kind, or of memory, that is not captured";
     case NotRecorded::other_context: return "in a green context, or through a stream of a context that was not current";
     case NotRecorded::mapped_memory:

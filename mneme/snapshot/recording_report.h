@@ -50,7 +50,6 @@ enum class NotRecorded : uint32_t {
   peer_memory,      // an argument points to recorded memory of another device
   pageable_memory,  // an argument points to memory of the host that no call of the vendor has allocated or registered
   managed_global,   // the kernel reads a __managed__ variable
-  own_variable,     // an argument points to a variable of the kernel's code, of which there is no IR
   textures,         // the kernel may use a texture or surface that cannot be recorded
   other_context,    // its stream is of another context than the current one, or of a green one
   mapped_memory,    // an argument points to memory that the program has mapped at two addresses, or not from a device

@@ -27,7 +27,7 @@ class Table final : public TrialDevice, public CallTable {
 
   Registry& registry() { return process()->registry; }
   void on_load() {}
-  void on_unload(const void*) { process()->code.forget_kernels(); }
+  void on_unload() { process()->code.forget_kernels(); }
 
   // The driver's own launch, where what it does with a kernel of a loaded library is what the program's runtime does, which takes
   // longer and keeps an error of its own: with one device. Null: there is none. It fails for a thread that the runtime has not

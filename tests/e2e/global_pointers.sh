@@ -23,17 +23,3 @@ expect 0 mneme record -rdb db --device cpu -- ./app
 expect 0 mneme ls --json db
 [ "$(json out 'len(d["kernels"])')" = 2 ] || fail "two kernels"
 for kernel in db/[0-9a-f]*.json; do expect 0 mneme replay -rdb "$kernel" --device cpu; done
-
-# Variables whose addresses the host alone takes: one that no kernel names, one that another kernel names, and one that the kernel
-# itself names; given in arguments and in memory.
-compile "$CASE_FOLDER/programs/told_variables.cu" told
-for extent in "" --all-memory; do
-  expect 0 mneme record -rdb "told_db$extent" $extent --device cpu -- ./told
-  [ "$(cat out)" = "6 10" ] || fail "the program's results"
-  expect 0 mneme ls --json "told_db$extent"
-  [ "$(json out 'sorted(len(k["instances"]) for k in d["kernels"])')" = "[1, 1, 1, 2]" ] || fail "four kernels, and two launches of one"
-  for kernel in "told_db$extent"/[0-9a-f]*.json; do
-    expect 0 mneme replay -rdb "$kernel" --device cpu --all-instances --iterations 1
-    lacks out '"verified": false'
-  done
-done

@@ -35,17 +35,6 @@ for launch in "direct#0" "indirect#0"; do
   [ "$(json out 'd["result"]["obj_size"] > 0')" = True ] || fail "what is compiled of $launch"
 done
 
-# Variables whose addresses the host alone takes.
-compile_hip "$CASE_FOLDER/programs/told_variables.cu" told
-expect 0 mneme record -rdb told_db --device cpu -- ./told
-[ "$(cat out)" = "6 10" ] || fail "the results of the program that takes addresses"
-expect 0 mneme ls --json told_db
-[ "$(json out 'sorted(len(k["instances"]) for k in d["kernels"])')" = "[1, 1, 1, 2]" ] || fail "four kernels, and two launches of one"
-for kernel in told_db/[0-9a-f]*.json; do
-  expect 0 mneme replay -rdb "$kernel" --device cpu --all-instances --iterations 1
-  lacks out '"verified": false'
-done
-
 # What a program says of its buffers.
 compile_hip "$CASE_FOLDER/programs/annotated_sum.cu" sum -DANNOTATED
 expect 0 mneme record -rdb sums --device cpu -- ./sum

@@ -15,7 +15,6 @@
 #include "mneme/device/address_space.h"
 #include "mneme/record/driver/testing/recorded_program.h"
 #include "mneme/runtime/testing/device_image.h"
-#include "mneme/snapshot/pointed_variables.h"
 
 namespace mneme::driver {
 namespace {
@@ -295,44 +294,6 @@ TEST_F(DriverFrontTest, AManagedVariableIsRecordedByItsName) {
   ::unsetenv("MNEME_FAKE_SHARES_MANAGED");
   ::unsetenv("MNEME_FAKE_MANAGED_VARIABLE");
   EXPECT_EQ(passed(NotRecorded::managed_global), 2u);
-}
-
-// Machine code has its own variables elsewhere in a replay, and those of other code are where they were.
-TEST_F(DriverFrontTest, AVariableWhoseAddressAKernelIsGivenIsRecordedUnlessItIsOfTheKernelsOwnCode) {
-  recorded("dlsym " + kCubin + " variable");
-  EXPECT_EQ(passed(NotRecorded::own_variable), 1u);
-  EXPECT_EQ(report().instances, 0u);
-  recorded("dlsym " MNEME_TEST_TWO_VARIABLES_CUBIN " variable");
-  EXPECT_EQ(passed(NotRecorded::own_variable), 1u);
-  ASSERT_EQ(report().instances, 1u);
-  const auto mapped = ranges(prologue(), Region::Kind::mapped);
-  ASSERT_EQ(mapped.size(), 1u);
-  EXPECT_EQ(mapped[0].size, Bytes(24));
-}
-
-TEST_F(DriverFrontTest, AVariableWhoseAddressIsInMemoryIsRecordedAsLongAsItsCodeIsLoaded) {
-  recorded("dlsym " MNEME_TEST_TWO_VARIABLES_CUBIN " library_variable");
-  std::vector<size_t> mapped;
-  std::vector<std::string> pointed;
-  const auto look = [&] {
-    mapped.clear();
-    pointed.clear();
-    for (const KernelDocument& kernel : kernels())
-      for (const InstanceRecord& instance : kernel.instances) {
-        const auto states = Database::open(database_)->load_memory(instance);
-        ASSERT_TRUE(states.ok());
-        mapped.push_back(ranges(states->prologue, Region::Kind::mapped).size());
-        for (const std::string& name : pointed_variables_in(instance.attributes)) pointed.push_back(name);
-      }
-  };
-  look();
-  EXPECT_THAT(mapped, ::testing::UnorderedElementsAre(1u, 0u));
-  EXPECT_THAT(pointed, ::testing::IsEmpty());
-  // One of the kernel's own code has its name, and the instance tells that a pointer may lead there.
-  recorded("dlsym " + kCubin + " library_variable");
-  look();
-  EXPECT_THAT(mapped, ::testing::UnorderedElementsAre(1u, 0u, 0u, 0u));
-  EXPECT_THAT(pointed, ::testing::ElementsAre("table"));
 }
 
 TEST_F(DriverFrontTest, AKernelThatAllocatesOrFreesItselfIsNotRecorded) {

@@ -22,7 +22,7 @@ class AnnotatingTable final : public CallTable {
     return *only;
   }
   void on_load() {}
-  void on_unload(const void*) {}
+  void on_unload() {}
 };
 
 // Annotations of variables from before the program's first call of the driver, when there is no recorder yet. In a process that

@@ -74,7 +74,7 @@ struct ImageFront {
   static mneme_driver_function find(const char* name) { return front().find(name); }
   static Registry& registry() { return process()->registry; }
   static void on_load() {}
-  static void on_unload(const void*) { process()->code.forget_kernels(); }
+  static void on_unload() { process()->code.forget_kernels(); }
   static void on_module(const void*) {}
   static void on_library(const void* handle) { front().add_library(handle); }
   static void on_library_unload(const void* handle) { front().forget_library(handle); }

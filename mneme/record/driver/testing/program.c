@@ -52,7 +52,6 @@ typedef CUresult (*function)();
   X(cuModuleLoadData, "cuModuleLoadData") \
   X(cuModuleLoadDataEx, "cuModuleLoadDataEx") \
   X(cuModuleGetFunction, "cuModuleGetFunction") \
-  X(cuModuleGetGlobal, "cuModuleGetGlobal_v2") \
   X(cuMemAlloc, "cuMemAlloc_v2") \
   X(cuMemFree, "cuMemFree_v2") \
   X(cuMemAllocPitch, "cuMemAllocPitch_v2") \
@@ -72,7 +71,6 @@ typedef CUresult (*function)();
   X(cuMemAllocManaged, "cuMemAllocManaged") \
   X(cuLibraryLoadData, "cuLibraryLoadData") \
   X(cuLibraryGetKernel, "cuLibraryGetKernel") \
-  X(cuLibraryGetGlobal, "cuLibraryGetGlobal") \
   X(cuLibraryEnumerateKernels, "cuLibraryEnumerateKernels") \
   X(cuLibraryGetModule, "cuLibraryGetModule") \
   X(cuLibraryUnload, "cuLibraryUnload") \
@@ -162,7 +160,6 @@ static void find(const char* way) {
 enum { kCount = 1000 };
 static char* image;
 static const char* image_file;
-static CUmodule loaded_module;
 static CUfunction kernel;
 static CUdeviceptr memory;
 
@@ -236,8 +233,9 @@ static CUdeviceptr allocate(unsigned first) {
 }
 
 static void load(void) {
-  CALL(cuModuleLoadData, &loaded_module, image);
-  CALL(cuModuleGetFunction, &kernel, loaded_module, "add_one");
+  CUmodule module;
+  CALL(cuModuleLoadData, &module, image);
+  CALL(cuModuleGetFunction, &kernel, module, "add_one");
   memory = allocate(0);
 }
 
@@ -441,23 +439,6 @@ static void step(const char* what) {
     CUkernel found;
     CALL(cuLibraryGetKernel, &found, loaded, "add_one");
     kernel = (CUfunction)found;
-  } else if (strcmp(what, "variable") == 0) { /* asks for it, and gives its address to a kernel */
-    CUdeviceptr table;
-    size_t size;
-    CALL(cuModuleGetGlobal, &table, &size, loaded_module, "table");
-    unsigned count = (unsigned)(size / 4);
-    void* arguments[] = {&table, &count};
-    CALL(cuLaunchKernel, kernel, 1, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL);
-  } else if (strcmp(what, "library_variable") == 0) { /* and puts its address into memory that a kernel is given */
-    CUlibrary loaded;
-    CUdeviceptr table;
-    CALL(cuLibraryLoadData, &loaded, image, NULL, NULL, 0u, NULL, NULL, 0u);
-    CALL(cuLibraryGetGlobal, &table, NULL, loaded, "table");
-    CALL(cuMemcpyHtoD, memory + 8, &table, sizeof table);
-    launch(memory);
-    CALL(cuLibraryUnload, loaded);
-    CALL(cuMemcpyHtoD, memory + 8, &table, sizeof table);
-    launch(memory);
   } else if (strcmp(what, "enumerated") == 0) {
     CUlibrary loaded;
     CUmodule of_library;
