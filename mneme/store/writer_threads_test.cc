@@ -73,6 +73,7 @@ TEST(WriterThreads, FewerWorkOnceTheProgramGoesOn) {
         changed.wait(lock, [&] { return may_end > 0; });
         --may_end;
         --working;
+        changed.notify_all();
       });
   };
   const auto wait_for = [&](auto is_so) {
@@ -90,8 +91,11 @@ TEST(WriterThreads, FewerWorkOnceTheProgramGoesOn) {
     changed.notify_all();
   };
   let_end(2);
-  while (wait_for([&] { return true; }) && working != 0) std::this_thread::yield();
-  most = 0;
+  ASSERT_TRUE(wait_for([&] { return working == 0; }));
+  {
+    const std::lock_guard lock(mutex);
+    most = 0;
+  }
   add(8);
   ASSERT_TRUE(wait_for([&] { return working == 1; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for a second one to begin
