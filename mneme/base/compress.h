@@ -8,7 +8,7 @@ namespace mneme {
 
 // One zstd frame. `level` is zstd's own: 1 is the fastest.
 ByteVector compress(ByteSpan bytes, int level = 1);
-// Likewise, into `out`, of which the number of bytes that it takes is given; 0 where it does not fit.
+// Likewise, at the beginning of `out`. Gives how many bytes of it the frame takes; 0: it does not fit.
 size_t compress_into(ByteSpan bytes, MutableByteSpan out, int level = 1);
 
 // corrupt unless `compressed` is one whole frame of exactly `size` bytes of content.

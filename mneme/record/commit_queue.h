@@ -21,7 +21,8 @@ class CommitQueue {
   // done, what is just being done included, at most.
   struct Most {
     size_t waiting = 128, in_group = 32, not_done = ~size_t{0};
-    // Each launch that waits has two files open, and each in a group some more: fewer where the process may open few.
+    // Each launch that waits has two files open, those in a group have some more, and all share WriterThreads::take_file(): fewer
+    // where the process may open few.
     static Most of(uint64_t open_files);
     static Most of_process();
   };

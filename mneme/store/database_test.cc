@@ -698,6 +698,13 @@ TEST(Database, WhatIsDamagedOfTheKernelsOwnFilesIsTold) {
   }
 }
 
+// The page that begins at this byte, whose digest has the same place.
+PageBatch page_at(const ByteVector& bytes, int place, std::vector<Digest>& digests) {
+  PageBatch batch{std::make_unique<std::byte[]>(kPageSize.count), {{kPageSize.count, &digests[static_cast<size_t>(place)]}}};
+  std::memcpy(batch.bytes.get(), bytes.data() + place, kPageSize.count);
+  return batch;
+}
+
 // Or a program that is faster than its disk would fill the memory.
 TEST(Database, NoMoreThanTheQueueWaitsToBeWritten) {
   TemporaryDirectory directory;
@@ -712,9 +719,7 @@ TEST(Database, NoMoreThanTheQueueWaitsToBeWritten) {
   std::vector<Digest> digests(kBatches);
   const ByteVector some = noise(kPageSize.count + kBatches, 5);
   for (int i = 0; i < kBatches; ++i) {
-    PageBatch batch{std::make_unique<std::byte[]>(kPageSize.count), {{kPageSize.count, &digests[static_cast<size_t>(i)]}}};
-    std::memcpy(batch.bytes.get(), some.data() + i, kPageSize.count);
-    ASSERT_TRUE(publication->put(std::move(batch)).ok());
+    ASSERT_TRUE(publication->put(page_at(some, i, digests)).ok());
     ASSERT_LE(i + 1 - written, kQueued);
   }
   EXPECT_TRUE(publication->wait().ok());
@@ -738,9 +743,7 @@ TEST(Database, WhoCompressesDoesNotWaitForTheFile) {
     std::vector<Digest> digests(kBatches);
     const ByteVector some = noise(kPageSize.count + kBatches, 5);
     for (int i = 0; i < kBatches; ++i) {
-      PageBatch batch{std::make_unique<std::byte[]>(kPageSize.count), {{kPageSize.count, &digests[static_cast<size_t>(i)]}}};
-      std::memcpy(batch.bytes.get(), some.data() + i, kPageSize.count);
-      ASSERT_TRUE(publication->put(std::move(batch)).ok());
+      ASSERT_TRUE(publication->put(page_at(some, i, digests)).ok());
     }
     writers->add(WriterThreads::Order::later, nullptr, [&] { others_went_on.set_value(); });
     const Status settled = publication->settle();

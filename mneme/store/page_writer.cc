@@ -12,11 +12,11 @@ constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
 // How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
 // digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
-// What of what threads have compressed waits for those that write when one more writes to another pack.
+// Another pack is begun where so much, compressed, waits for the threads that write.
 constexpr uint64_t kOtherPackBytes = Bytes(1_MiB).count;
-// What a thread takes of it at a time, and after how much it lets another one go on: it may be the program's.
+// What such a thread takes of it at a time, and after how much it lets another one go on, since it may be the program's.
 constexpr uint64_t kTakenAtOnce = Bytes(256_KiB).count, kWrittenAtOnce = Bytes(4_MiB).count;
-// Where pages compress badly one file takes them more slowly than threads bring them (bench/RESULTS.md, "Threads that compress").
+// Packs of one publication that are written at once (bench/RESULTS.md, "Threads that compress do not wait for a file").
 constexpr size_t kMostPacks = 4;
 
 }  // namespace

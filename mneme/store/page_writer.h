@@ -33,16 +33,17 @@ class PageWriter {
   // Settles, and makes the packs part of the store. There is none if the store had every page already.
   Status finish();
 
-  // finish() in steps, between which several writers' packs are synced together: settles, and ends the packs; what is to be
-  // synced then; gives the packs their names; and makes them part of the store, once their folder was synced.
+  // finish() in steps, between which several writers' packs are synced together. The first one settles, and ends the packs.
   Status end_packs();
+  // A pack that has its end and its temporary name.
   struct Unnamed {
-    UnsyncedFile* file;
+    UnsyncedFile* file;     // the writer's
     std::string temporary;  // the name that it has in the folder of packs
-    Digest name;            // that it is to have
+    Digest name;            // the one that it is to have
   };
-  // To be called between end_packs() and name_packs().
+  // The packs that are to be synced. To be called between end_packs() and name_packs().
   std::vector<Unnamed> unnamed() const;
+  // Gives the packs their names, and makes them part of the store. The folder of packs is synced in between.
   Status name_packs();
   void join_store();
 

@@ -11,7 +11,8 @@ namespace mneme {
 namespace {
 
 constexpr std::string_view kMagic = "MNUNLIST";
-constexpr uint32_t kVersion = 3, kFirstVersion = 2;  // of which a launch has one pack at most, told in the same way
+// A launch of version 2 has one pack at most, which is told as one of several.
+constexpr uint32_t kVersion = 3, kFirstVersion = 2;
 
 void put_block(ByteWriter& writer, ByteSpan bytes) {
   writer.put<uint64_t>(bytes.size());

@@ -64,11 +64,11 @@ class WriterThreads {
   // in use, or these are more than kBlock.
   std::shared_ptr<std::byte> keep(std::span<const ByteSpan> contents);
 
-  // How much of what is compressed waits to be written, by its size before: an eighth of the memory, 2 MiB at least and 32 MiB at
-  // most, for each publication.
+  // In how much memory, in bytes, compressed pages of one publication wait to be written: an eighth of that in which pages wait,
+  // 2 MiB at least and 32 MiB at most.
   uint64_t most_brought() const { return most_brought_; }
-  // Whether a publication may have one file more open than each has. There are 64 such at most, and a sixteenth of the files that
-  // the process may have open.
+  // Takes one of the files that publications may have open beside the one that each has. False: none is left of the 64, or of the
+  // sixteenth of what the process may have open where that is less.
   bool take_file();
   void give_back_files(int count) { files_left_ += count; }
 

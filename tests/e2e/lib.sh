@@ -77,7 +77,7 @@ needs_hip() {
   mneme config rocmdir >out 2>err || { grep -q "was built without HIP" err && skip "built without HIP"; fail "mneme config rocmdir"; }
 }
 
-# Of a case in another one the other one says where.
+# MNEME_WORK is set by a case that runs another one, and by hand.
 work=${MNEME_WORK:-${MNEME_TEST_FOLDER:-$MNEME_ROOT}/work/$(basename "$case_file" .sh)}
 rm -rf "$work"
 mkdir -p "$work"

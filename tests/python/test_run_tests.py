@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,3 +115,24 @@ add_test(passes sh -c "echo ran >>{tmp_path}/ran")
     status, _, behind = run(tests, "--test-dir", "/nowhere")
     assert status not in (0, 8) and behind == ""
     assert run(tests, "--rerun-failed")[0] == 8
+
+
+def test_files_are_where_tmpdir_says_and_else_in_memory_while_the_tests_run(tmp_path: Path) -> None:
+    (tmp_path / "CTestTestfile.cmake").write_text(
+        'add_test(tells sh -c [[echo "$TMPDIR" >told; ls -d "$TMPDIR" >there]])\n'
+    )
+    others = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
+
+    def told(environment: dict[str, str]) -> str:
+        subprocess.run(
+            [sys.executable, str(RUN_TESTS), str(tmp_path)], env=environment, stdout=subprocess.DEVNULL, check=False
+        )
+        assert (tmp_path / "there").read_text() == (tmp_path / "told").read_text().lstrip("\n")
+        return (tmp_path / "told").read_text().strip()
+
+    assert told({**others, "TMPDIR": str(tmp_path)}) == str(tmp_path)
+    folder = told(others)
+    if not folder:
+        pytest.skip("there is no room in memory here")
+    assert folder.startswith("/dev/shm/mneme-")
+    assert not Path(folder).exists()

@@ -11,11 +11,11 @@
 
 namespace mneme {
 
-// A write of pages goes on when another thread has come to write some to another file. For one publication, of
-// memory_of_two_packs() and by two threads. Thread-safe.
+// Has each write of pages wait until another thread has come to write some to another file. It is for one publication, of
+// memory_of_two_packs(), by two threads. Thread-safe.
 class TwoPacks {
  public:
-  // To be called before each operation on a file. False: nobody has come.
+  // To be called before each operation on a file. False: no other thread has come in 20 s.
   bool before(std::string_view operation, const Path& path, uint64_t size) {
     if (operation != "append" || size < kPageSize.count / 2) return true;
     std::unique_lock lock(mutex_);
@@ -23,7 +23,7 @@ class TwoPacks {
     changed_.notify_all();
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return failed_ || packs_.size() >= 2; });
   }
-  // An operation fails: nobody may come.
+  // Has all of them go on. To be called where an operation fails, after which no other thread may come.
   void fail() {
     std::lock_guard lock(mutex_);
     failed_ = true;
@@ -37,7 +37,7 @@ class TwoPacks {
   bool failed_ = false;
 };
 
-// Of which compression leaves enough for two.
+// Memory of which so much is left by compression that a second pack is begun.
 inline constexpr Bytes kTwoPacks = 3_MiB;
 inline SampleMemory memory_of_two_packs() {
   SampleMemory memory = sample_memory(1, kTwoPacks.count);
