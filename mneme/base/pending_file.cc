@@ -20,7 +20,7 @@ Result<PendingFile> PendingFile::write(FileSystem& files, const Path& path, Byte
   MNEME_TRY(check_replaceable(path));
   MNEME_ASSIGN(TemporaryFile temporary, files.create_temporary(path));
   PendingFile pending(files, path, std::move(temporary));
-  MNEME_TRY(pending.temporary_.file->append(bytes));
+  MNEME_TRY(pending.append(bytes));
   return pending;
 }
 
@@ -31,6 +31,7 @@ PendingFile::~PendingFile() {
 
 // Closed, and so unlocked, once the temporary name is gone.
 Status PendingFile::take_place() {
+  MNEME_TRY(check_replaceable(path_));
   MNEME_TRY(files_->rename(temporary_.path, path_));
   return std::exchange(temporary_.file, nullptr)->close();
 }

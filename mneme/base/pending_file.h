@@ -20,6 +20,10 @@ class PendingFile {
  public:
   // Writes the bytes beside `path`. io: something else than a file is there; a symbolic link will be replaced by the file.
   static Result<PendingFile> write(FileSystem& files, const Path& path, ByteSpan bytes);
+  // Of a file in the same folder that is there, and to which is appended. That something else than a file is at `path` is told
+  // when it is to take its place.
+  PendingFile(FileSystem& files, Path path, TemporaryFile temporary)
+      : files_(&files), path_(std::move(path)), temporary_(std::move(temporary)) {}
   ~PendingFile();
   PendingFile(PendingFile&&) noexcept = default;
   PendingFile& operator=(PendingFile&& other) noexcept {
@@ -27,15 +31,14 @@ class PendingFile {
     return *this;
   }
 
+  Status append(ByteSpan bytes) { return temporary_.file->append(bytes); }
   UnsyncedFile& file() { return *temporary_.file; }
   const Path& temporary_path() const { return temporary_.path; }
+  const Path& path() const { return path_; }
   // To be called once, after the file was synced.
   Status take_place();
 
  private:
-  PendingFile(FileSystem& files, Path path, TemporaryFile temporary)
-      : files_(&files), path_(std::move(path)), temporary_(std::move(temporary)) {}
-
   FileSystem* files_;
   Path path_;
   TemporaryFile temporary_;  // null once it has taken its place

@@ -181,8 +181,8 @@ Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered) {
   return all;
 }
 
-Result<std::vector<ByteVector>> kernel_images(const RecordableKernel& kernel) {
-  std::vector<ByteVector> images;
+Result<std::vector<SharedBytes>> kernel_images(const RecordableKernel& kernel) {
+  std::vector<SharedBytes> images;
   if (kernel.record.images.empty()) return images;
   if (kernel.record.level == CodeLevel::ir) {
     MNEME_ASSIGN(ByteVector code, own_machine_code(*kernel.registered));

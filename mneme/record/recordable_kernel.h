@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mneme/base/shared_bytes.h"
 #include "mneme/base/status.h"
 #include "mneme/record/kernel_counts.h"
 #include "mneme/runtime/registry.h"
@@ -17,8 +18,8 @@ namespace mneme {
 
 // What is stored of a kernel's code.
 struct RecordedCode {
-  ByteVector ir;                   // bitcode of the kernel's segment and of all segments that it needs, one module after another
-  std::vector<ByteVector> images;  // as the kernel's record lists them
+  SharedBytes ir;                   // bitcode of the kernel's segment and of all segments that it needs, one module after another
+  std::vector<SharedBytes> images;  // as the kernel's record lists them
 };
 
 struct RecordableKernel {

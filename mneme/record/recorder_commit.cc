@@ -12,11 +12,21 @@ namespace mneme {
 // Of a launch that went on before its digests were known. False: the database has the instance, and now, too, what the launch
 // has left in memory, which may be another thing than what was recorded, and on which later launches count.
 Result<bool> Recorder::decide(Captured& captured) {
+  // While its pages are digested.
+  Status checked;
+  bool no_memory = false;
+  try {
+    checked = captured.publication->check(captured.recording);
+  } catch (const std::bad_alloc&) {
+    no_memory = true;
+  }
   const Status digested = captured.publication->wait();
   // In any case: later ones are changes to these.
   take_digests(*captured.opened, captured.before, captured.recording.prologue);
   take_digests(*captured.opened, captured.after, captured.recording.epilogue);
   MNEME_TRY(digested);
+  MNEME_TRY(checked);
+  if (no_memory) throw std::bad_alloc();
   InstanceRecord& instance = captured.recording.instance;
   instance.dynamic_hash = dynamic_hash(instance, captured.recording.prologue, captured.kernel->record.level);
   if (std::unique_lock lock(commit_groups_->mutex); !commit_groups_->fits(captured.recording)) {
@@ -33,13 +43,15 @@ Result<bool> Recorder::decide(Captured& captured) {
 // Adds the launch to the group. False: there was nothing to record.
 Result<bool> Recorder::write(const std::shared_ptr<Captured>& captured) {
   try {
+    captured->recording.ir = captured->code->ir;
+    captured->recording.images = captured->code->images;
     if (!decides_first_) {
       MNEME_ASSIGN(const bool is_new, decide(*captured));
       if (!is_new) return false;
     }
     const std::shared_ptr<Database>& database = captured->opened->database;
-    captured->recording.ir = captured->code->ir;
-    captured->recording.images = captured->code->images;
+    // While its pages are stored.
+    MNEME_TRY(captured->publication->prepare(captured->recording));
     // Before others wait for the mutex.
     MNEME_TRY(captured->publication->settle());
     Groups& groups = *commit_groups_;

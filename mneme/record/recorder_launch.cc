@@ -75,7 +75,7 @@ uint64_t nanoseconds_of(std::chrono::steady_clock::duration time) {
 Bytes size_in_queue(const Recording& recording, const RecordedCode& code, const CapturedMemory& before,
                     const CapturedMemory& after) {
   Bytes size = Bytes(code.ir.size()) + before.size_in_memory() + after.size_in_memory();
-  for (const ByteVector& image : code.images) size += Bytes(image.size());
+  for (const SharedBytes& image : code.images) size += Bytes(image.size());
   for (const MemoryState* state : {&recording.prologue, &recording.epilogue})
     for (const Region& region : state->regions) size += Bytes(sizeof(Region) + region.pages.size() * sizeof(Digest));
   return size;

@@ -49,6 +49,7 @@ std::string list_file_name(const Digest& static_hash);
 std::string image_file_name(const CodeImageRecord& image);  // several kernels may name the same
 enum class Moment : uint32_t { prologue = 1, epilogue = 2 };
 std::string state_file_name(Moment moment, const Digest& static_hash, const Digest& dynamic_hash);
+std::string_view state_file_prefix(Moment moment);  // what the names of all such files begin with
 
 // A kernel, which is the file `<static-hash>.json`, and its instances, which are in a file of their own.
 struct KernelDocument {

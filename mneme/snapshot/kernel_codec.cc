@@ -213,8 +213,11 @@ std::string image_file_name(const CodeImageRecord& image) {
   return fmt::format("Image_{}.{}", image.digest.hex(), to_string(image.kind));
 }
 std::string state_file_name(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) {
-  return fmt::format("DeviceState.{}.{}.{}.mneme", moment == Moment::prologue ? "prologue" : "epilogue", static_hash.hex(),
-                     dynamic_hash.hex());
+  return fmt::format("{}.{}.{}.mneme", state_file_prefix(moment), static_hash.hex(), dynamic_hash.hex());
+}
+
+std::string_view state_file_prefix(Moment moment) {
+  return moment == Moment::prologue ? "DeviceState.prologue" : "DeviceState.epilogue";
 }
 
 std::string encode_kernel(const KernelDocument& document) {

@@ -1,7 +1,7 @@
 #include "mneme/store/commit_group.h"
 
 #include <algorithm>
-#include <set>
+#include <span>
 #include <utility>
 
 #include "mneme/base/log.h"
@@ -12,18 +12,6 @@
 
 namespace mneme {
 namespace {
-
-Status check_images(const Recording& recording) {
-  const std::vector<CodeImageRecord>& records = recording.kernel.images;
-  if (records.size() != recording.images.size())
-    return error(Code::invalid_argument, "publishing the kernel {}: {} images are recorded, and the bytes of {} are given",
-                 recording.kernel.name, records.size(), recording.images.size());
-  for (size_t i = 0; i < records.size(); ++i)
-    if (records[i].size.count != recording.images[i].size() || records[i].digest != digest_of(recording.images[i]))
-      return error(Code::invalid_argument, "publishing the kernel {}: the bytes of image {} are not those that its record names",
-                   recording.kernel.name, i);
-  return {};
-}
 
 std::vector<Digest> digests_in(const MemoryState& state) {
   std::vector<Digest> pages;
@@ -37,6 +25,7 @@ struct CommitGroup::Member {
   DatabasePublication* publication;
   const Recording* recording;
   std::vector<PendingFile> states{};
+  std::array<uint64_t, 2> state_sizes{};
   Status status{};
 
   void note(const Status& of_one) {
@@ -63,7 +52,7 @@ bool CommitGroup::fit(const Recording& one, const Recording& other) {
 
 Status CommitGroup::add(Publication& publication, const Recording& recording) {
   Member member{static_cast<DatabasePublication*>(&publication), &recording};
-  MNEME_TRY(check_images(recording));
+  MNEME_TRY(member.publication->check(recording));
   MNEME_TRY(member.publication->writer().end_packs());
   // Until it is a member, which memory that runs out may keep it from, too.
   const bool lost_before = shared_->lost_some.exchange(true);
@@ -88,47 +77,74 @@ void CommitGroup::note(Member& member) {
     noted = created.status();
     if (created.ok()) unlisted_ = std::move(*created);
   }
-  if (noted.ok()) noted = unlisted_->add(std::move(launch), recording);
+  if (noted.ok()) noted = unlisted_->add(std::move(launch), member.publication->records(), recording);
   if (!noted.ok()) log::debug("a launch is lost if the process is killed before it is listed: {}", noted.message());
 }
 
 Status CommitGroup::write_states(Member& member) {
-  const InstanceRecord& instance = member.recording->instance;
-  MNEME_ASSIGN(const ByteVector prologue, encode(Moment::prologue, instance, member.recording->prologue));
-  MNEME_ASSIGN(const ByteVector epilogue, encode(Moment::epilogue, instance, member.recording->epilogue));
-  MNEME_TRY(check_limit(member, Bytes(prologue.size() + epilogue.size())));
-  for (const auto& [moment, bytes] : {std::pair(Moment::prologue, &prologue), std::pair(Moment::epilogue, &epilogue)}) {
-    const Path path = database_.path_of(state_file_name(moment, instance.static_hash, instance.dynamic_hash));
-    const auto before = database_.files.size(path);
-    member.publication->add_written(bytes->size() - (before.ok() ? std::min<uint64_t>(before->count, bytes->size()) : 0));
-    MNEME_ASSIGN(PendingFile pending, PendingFile::write(database_.files, path, *bytes));
-    member.states.push_back(std::move(pending));
+  MNEME_ASSIGN(const auto states, encode(*member.recording));
+  MNEME_TRY(check_limit(member, Bytes(states[0].size() + states[1].size())));
+  MNEME_TRY(member.publication->prepare(*member.recording));
+  member.states = member.publication->take_states();
+  for (size_t state = 0; state < states.size(); ++state) {
+    member.state_sizes[state] = states[state].size();
+    MNEME_TRY(member.states[state].append(states[state]));
   }
   return {};
 }
 
-Result<ByteVector> CommitGroup::encode(Moment moment, const InstanceRecord& instance, const MemoryState& memory) const {
-  std::set<Digest> packs;
-  std::vector<Digest> others;
-  Digest last;
-  const auto find = [&](const Digest& page) -> const Digest* {
-    for (const Shared* shared : {shared_.get(), before_.get()}) {
-      if (!shared) continue;
-      if (const auto found = shared->packs.find(page); found != shared->packs.end()) return &found->second;
+// Most pages are not new.
+Result<std::vector<Digest>> CommitGroup::packs_of(std::span<const Digest> pages) const {
+  PageStore::Packs packs = database_.store.find_packs(pages);
+  std::vector<Digest> nowhere;
+  for (const Digest& page : packs.missing) {
+    const auto is_in = [&](const std::shared_ptr<Shared>& shared) {
+      if (!shared) return false;
+      const auto found = shared->packs.find(page);
+      if (found == shared->packs.end()) return false;
+      packs.names.push_back(found->second);
+      return true;
+    };
+    if (!is_in(shared_) && !is_in(before_)) nowhere.push_back(page);
+  }
+  MNEME_TRY(database_.store.check_stored(nowhere));
+  return std::move(packs.names);
+}
+
+// The states of one launch have most of their pages in common, for which is looked once.
+Result<std::array<ByteVector, 2>> CommitGroup::encode(const Recording& recording) const {
+  const std::array<const MemoryState*, 2> states{&recording.prologue, &recording.epilogue};
+  std::vector<Digest> common;
+  std::array<std::vector<Digest>, 2> own;
+  const size_t in_both = std::min(states[0]->regions.size(), states[1]->regions.size());
+  for (size_t i = 0; i < in_both; ++i) {
+    const std::vector<Digest>&one = states[0]->regions[i].pages, &other = states[1]->regions[i].pages;
+    for (size_t page = 0; page < std::max(one.size(), other.size()); ++page) {
+      if (page < std::min(one.size(), other.size()) && one[page] == other[page]) {
+        common.push_back(one[page]);
+        continue;
+      }
+      if (page < one.size()) own[0].push_back(one[page]);
+      if (page < other.size()) own[1].push_back(other[page]);
     }
-    return nullptr;
-  };
-  for (const Region& region : memory.regions)
-    for (const Digest& page : region.pages) {
-      const Digest* found = find(page);
-      if (!found)
-        others.push_back(page);
-      else if (*found != last)
-        packs.insert(last = *found);
-    }
-  MNEME_ASSIGN(const std::set<Digest> stored, database_.store.packs_of(others));
-  packs.insert(stored.begin(), stored.end());
-  return encode_state({moment, instance.static_hash, instance.dynamic_hash, memory, {packs.begin(), packs.end()}});
+  }
+  MNEME_ASSIGN(const std::vector<Digest> packs_of_common, packs_of(common));
+  std::array<ByteVector, 2> encoded;
+  for (size_t state = 0; state < 2; ++state) {
+    for (const Region& region : std::span(states[state]->regions).subspan(in_both))
+      own[state].insert(own[state].end(), region.pages.begin(), region.pages.end());
+    MNEME_ASSIGN(std::vector<Digest> packs, packs_of(own[state]));
+    packs.insert(packs.end(), packs_of_common.begin(), packs_of_common.end());
+    std::ranges::sort(packs);
+    const auto more = std::ranges::unique(packs);
+    packs.erase(more.begin(), more.end());
+    encoded[state] = encode_state({state == 0 ? Moment::prologue : Moment::epilogue,
+                                   recording.instance.static_hash,
+                                   recording.instance.dynamic_hash,
+                                   *states[state],
+                                   {packs.begin(), packs.end()}});
+  }
+  return encoded;
 }
 
 Status CommitGroup::check_limit(const Member& member, Bytes states) const {
@@ -191,8 +207,13 @@ void CommitGroup::name_data() {
   drop_those_without_pages();
   some = false;
   for (Member& member : members_) {
-    for (PendingFile& state : member.states)
-      if (member.status.ok()) some = true, member.note(state.take_place());
+    for (size_t i = 0; i < member.states.size() && member.status.ok(); ++i) {
+      const auto replaced = database_.files.size(member.states[i].path());
+      const uint64_t size = member.state_sizes[i];
+      member.publication->add_written(size - (replaced.ok() ? std::min<uint64_t>(replaced->count, size) : 0));
+      member.note(member.states[i].take_place());
+      some = true;
+    }
     member.states.clear();
   }
   if (some)
@@ -206,7 +227,7 @@ void CommitGroup::drop_those_without_pages() {
     return;
   for (Member& member : members_)
     for (const MemoryState* state : {&member.recording->prologue, &member.recording->epilogue})
-      if (member.status.ok()) member.note(database_.store.packs_of(digests_in(*state)).status());
+      if (member.status.ok()) member.note(database_.store.check_stored(digests_in(*state)));
 }
 
 void CommitGroup::list() {

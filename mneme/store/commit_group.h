@@ -14,8 +14,10 @@
 // thread adds to the next (Database::begin_group()).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -54,7 +56,9 @@ class CommitGroup {
     std::atomic<bool> lost_some = false;         // whether some of these pages are of a publication that failed
   };
 
-  Result<ByteVector> encode(Moment moment, const InstanceRecord& instance, const MemoryState& memory) const;
+  // The packs that hold these pages, with those of the group and of the one before it; some may be there twice.
+  Result<std::vector<Digest>> packs_of(std::span<const Digest> pages) const;
+  Result<std::array<ByteVector, 2>> encode(const Recording& recording) const;  // the prologue and the epilogue
   Status write_states(Member& member);
   void note(Member& member);
   Status check_limit(const Member& member, Bytes states) const;

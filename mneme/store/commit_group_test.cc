@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <mutex>
 
 #include "mneme/base/testing/forgetful_file_system.h"
 #include "mneme/store/testing/lent.h"
@@ -109,9 +110,11 @@ TEST(CommitGroup, ListsWhatWasAddedInItsOrder) {
 // Each file is synced once, and a folder once for all of them.
 TEST(CommitGroup, HasTheDiskTakeAFolderOnceForAll) {
   TemporaryDirectory directory;
+  std::mutex mutex;  // files are made ahead
   std::map<std::string, int> done;
   bool counts = false;
   auto counting = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+    const std::lock_guard lock(mutex);
     if (counts) ++done[std::string(operation)];
     return Status();
   });
@@ -120,10 +123,14 @@ TEST(CommitGroup, HasTheDiskTakeAFolderOnceForAll) {
   for (const bool is_new : {true, false}) {
     Together together(*database, ten, is_new ? 1 : 100, 1);
     for (const auto& one : together.all) ASSERT_TRUE(one->publication->is_settled());
-    done.clear();
-    counts = true;
+    const auto count = [&](bool from_here) {
+      const std::lock_guard lock(mutex);
+      if (from_here) done.clear();
+      counts = from_here;
+    };
+    count(true);
     together.finish();
-    counts = false;
+    count(false);
     EXPECT_EQ(together.committed(), 10u);
     // Of each instance its pack and its two states; of the kernel its IR, its list and its JSON, or the list's lines and its
     // head.
@@ -341,14 +348,16 @@ TEST(CommitGroup, WhatCountsOnPagesOfOneThatFailedFailsWithIt) {
 TEST(CommitGroup, WhatCountsOnPagesOfOneThatCouldNotBeAddedFailsUnlessTheyAreKept) {
   for (const bool kept : {true, false}) {
     TemporaryDirectory directory;
-    auto database = Database::create(directory.path());
+    bool fails = true;
+    auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+      const bool of_a_state = operation == "append" && path.filename().string().starts_with("DeviceState.epilogue");
+      return of_a_state && std::exchange(fails, false) ? error(Code::io, "the disk is broken") : Status();
+    });
+    auto database = Database::create(directory.path(), *disk);
     const auto writers = std::make_shared<WriterThreads>(1, 64_MiB);
     auto first = std::make_unique<Lent>(*database, writers, sample_memory(1));
     Lent second(*database, writers, sample_memory(1));
     first->as(sample_kernel("one"));
-    const Path state = directory.path() / state_file_name(Moment::epilogue, sample_kernel("one").static_hash,
-                                                          first->recording.instance.dynamic_hash);
-    ASSERT_EQ(::mkfifo(state.c_str(), 0600), 0);
     const auto group = database->begin_group();
     EXPECT_EQ(group->add(*first->publication, first->recording).code(), Code::io);
     if (kept) EXPECT_TRUE(first->publication->keep_pages().ok());
@@ -357,6 +366,26 @@ TEST(CommitGroup, WhatCountsOnPagesOfOneThatCouldNotBeAddedFailsUnlessTheyAreKep
     EXPECT_THAT(codes(group->finish()), ElementsAre(kept ? Code::ok : Code::unavailable));
     EXPECT_EQ(count_whole(directory.path(), "at the end"), kept ? 1u : 0u);
   }
+}
+
+// It is not replaced, and what counts on the pages is stored with them.
+TEST(CommitGroup, SomethingElseThanAFileInThePlaceOfAStateFailsThatInstance) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const auto writers = std::make_shared<WriterThreads>(1, 64_MiB);
+  Lent first(*database, writers, sample_memory(1)), second(*database, writers, sample_memory(1));
+  first.as(sample_kernel("one"));
+  const Path state = directory.path() /
+                     state_file_name(Moment::epilogue, sample_kernel("one").static_hash, first.recording.instance.dynamic_hash);
+  ASSERT_EQ(::mkfifo(state.c_str(), 0600), 0);
+  const auto group = database->begin_group();
+  ASSERT_TRUE(group->add(*first.publication, first.recording).ok());
+  ASSERT_TRUE(group->add(*second.publication, second.as(sample_kernel("two"))).ok());
+  const std::vector<Status> statuses = group->finish();
+  EXPECT_THAT(codes(statuses), ElementsAre(Code::io, Code::ok));
+  EXPECT_THAT(statuses[0].message(), testing::HasSubstr(state.string()));
+  EXPECT_TRUE(std::filesystem::is_fifo(state));
+  EXPECT_EQ(count_whole(directory.path(), "at the end"), 1u);
 }
 
 // Another process may list instances of the same kernel between the steps.

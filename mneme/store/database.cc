@@ -168,6 +168,12 @@ std::shared_ptr<InstanceList> Database::Impl::list_of(const KernelRecord& kernel
   return list;
 }
 
+std::shared_ptr<InstanceList> Database::Impl::known_list(const Digest& static_hash) {
+  std::lock_guard lock(mutex);
+  const auto found = lists.find(static_hash);
+  return found == lists.end() ? nullptr : found->second;
+}
+
 Result<std::shared_ptr<InstanceList>> Database::Impl::open_list(const KernelRecord& kernel) {
   auto list = list_of(kernel);
   Status status = list->refresh();
@@ -428,6 +434,9 @@ Status Database::check_own_files(const Digest& static_hash, const Digest& dynami
 
 Result<bool> Database::has_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
   impl_->notice_removals();
+  // Most that is asked for is new, which the list alone tells once it is known that there is one.
+  if (const auto list = impl_->known_list(static_hash); list && list->refresh().ok() && !list->name_of(dynamic_hash))
+    return false;
   if (!impl_->files.exists(impl_->path_of(kernel_file_name(static_hash)))) return false;
   MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));
   std::optional<Digest> listed;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "mneme/store/database.h"
 #include "mneme/store/instance_list.h"
 #include "mneme/store/page_store.h"
+#include "mneme/store/ready_files.h"
 
 namespace mneme {
 
@@ -37,6 +39,8 @@ struct Database::Impl {
   // Held shared while an instance is published, and exclusively while files are removed. It has a byte for each time that
   // somebody began to remove some.
   Path use_path() const { return directory / kUseName; }
+  // Of all publications that there are, with the last of which they go.
+  std::shared_ptr<ReadyFiles> ready_files();
   // Forgets what was read of files that another process may have removed since.
   void notice_removals();
   Result<KernelDocument> load_document(const Digest& static_hash) const;
@@ -44,12 +48,16 @@ struct Database::Impl {
   Result<KernelDocument> load_head(const Digest& static_hash) const;
   // The list of a kernel, as one object for the life of the database, so that it reads each line once.
   std::shared_ptr<InstanceList> list_of(const KernelRecord& kernel);
+  // The same if list_of() has given it before, so that the kernel lists its instances there; null otherwise.
+  std::shared_ptr<InstanceList> known_list(const Digest& static_hash);
   // The same, refreshed. corrupt where the file is missing.
   Result<std::shared_ptr<InstanceList>> open_list(const KernelRecord& kernel);
   // Whether the file with the IR is there and whole, if the kernel has IR. Once it was, it is not looked at again.
   bool has_ir(const KernelDocument& document);
   // The same for an image.
   bool has_image(const CodeImageRecord& image);
+  // Whether these are an image's bytes, at which is looked once.
+  bool is_image(const CodeImageRecord& record, const SharedBytes& bytes);
   // Whether all images of a kernel are there.
   bool has_images(const KernelRecord& kernel);
   Result<ByteVector> load_image(const CodeImageRecord& image) const;
@@ -81,9 +89,11 @@ struct Database::Impl {
 
   std::mutex mutex;  // over everything below
   std::map<Digest, std::shared_ptr<InstanceList>> lists;
-  std::set<Digest> whole_ir;                            // of kernels
-  std::set<std::string> whole_images;                   // by the names of their files
-  std::set<std::pair<Digest, Digest>> whole_instances;  // by static and dynamic hash: launches of two kernels may be alike
+  std::weak_ptr<ReadyFiles> ready;
+  std::map<Digest, std::weak_ptr<const ByteVector>> images;  // that is_image() has looked at, by digest
+  std::set<Digest> whole_ir;                                 // of kernels
+  std::set<std::string> whole_images;                        // by the names of their files
+  std::set<std::pair<Digest, Digest>> whole_instances;       // by static and dynamic hash: launches of two kernels may be alike
 };
 
 }  // namespace mneme

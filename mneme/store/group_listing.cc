@@ -141,7 +141,7 @@ void GroupListing::list_images(const KernelRecord& record, Kernel& kernel) {
   }
 }
 
-void GroupListing::encode(const std::string& name, const CodeImageRecord& record, const ByteVector& code) {
+void GroupListing::encode(const std::string& name, const CodeImageRecord& record, ByteSpan code) {
   if (!images_.contains(name)) images_[name].bytes = encode_image(record, code);
 }
 

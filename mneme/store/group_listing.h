@@ -53,7 +53,7 @@ class GroupListing {
   // written.
   void list_code(KernelDocument& document, bool is_new, Kernel& kernel);
   void list_images(const KernelRecord& record, Kernel& kernel);
-  void encode(const std::string& name, const CodeImageRecord& record, const ByteVector& code);
+  void encode(const std::string& name, const CodeImageRecord& record, ByteSpan code);
   void encode_new_images();
   uint64_t growth_of(const Kernel& kernel) const;
   Status write_files(Kernel& kernel);

@@ -110,7 +110,7 @@ class Images : public testing::Test {
   Result<Digest> publish(Database& database, const KernelRecord& kernel, std::vector<ByteVector> images,
                          const PublicationOptions& options = {}) const {
     MNEME_ASSIGN(auto publication, database.begin_publication(options));
-    Recording recording{kernel, {}, sample_instance(kernel), {}, {}, std::move(images)};
+    Recording recording{kernel, {}, sample_instance(kernel), {}, {}, {images.begin(), images.end()}};
     if (kernel.level == CodeLevel::ir) recording.ir = noise(500, 7);
     Region region = sample_region(memory_);
     MNEME_TRY(publication->put(batch_of(memory_.before, region)));

@@ -1,6 +1,7 @@
 #include "mneme/store/import.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "mneme/base/shown.h"
 
@@ -39,7 +40,7 @@ Status DatabaseImport::begin_kernel(SentKernel sent) {
     MNEME_TRY(into_.add_ir(sent.document.kernel, sent.ir));
   kernel_.kernel = std::move(sent.document.kernel);
   kernel_.ir = std::move(sent.ir);
-  kernel_.images = std::move(sent.images);
+  kernel_.images.assign(std::make_move_iterator(sent.images.begin()), std::make_move_iterator(sent.images.end()));
   return {};
 }
 

@@ -33,7 +33,7 @@ void PageStore::load(const std::string& name) {
 const PageStore::Pack* PageStore::insert(const Digest& name, std::vector<PackedPage> pages) {
   const std::string file = pack_file_name(name);
   damaged_.erase(file);
-  auto pack = std::make_unique<Pack>(Pack{name, directory_ / file, std::move(pages)});
+  auto pack = std::make_unique<Pack>(Pack{name, directory_ / file, std::move(pages), packs_.size()});
   for (uint32_t i = 0; i < pack->pages.size(); ++i) {
     const Place place{pack.get(), i};
     if (!places_.try_emplace(pack->pages[i].digest, place).second) others_.emplace(pack->pages[i].digest, place);
@@ -148,18 +148,27 @@ bool PageStore::has_read(const Digest& digest, Bytes size) const {
   return found != places_.end() && found->second.whole && found->second.pack->pages[found->second.index].size == size.count;
 }
 
-Result<std::set<Digest>> PageStore::packs_of(std::span<const Digest> pages) const {
-  std::set<Digest> packs;
-  const Pack* last = nullptr;
+PageStore::Packs PageStore::find_packs(std::span<const Digest> pages) const {
+  Packs packs;
   std::shared_lock lock(mutex_);
+  std::vector<bool> seen(packs_.size());
   for (const Digest& page : pages) {
-    auto found = places_.find(page);
-    if (found == places_.end())
-      return error(Code::unavailable, "{}: page {} is not stored, since the recording that was to store it has failed",
-                   directory_.string(), page.hex());
-    if (found->second.pack != last) packs.insert((last = found->second.pack)->name);
+    const auto found = places_.find(page);
+    if (found == places_.end()) {
+      packs.missing.push_back(page);
+    } else if (const Pack* pack = found->second.pack; !seen[pack->place]) {
+      seen[pack->place] = true;
+      packs.names.push_back(pack->name);
+    }
   }
   return packs;
+}
+
+Status PageStore::check_stored(std::span<const Digest> pages) const {
+  const std::vector<Digest> missing = find_packs(pages).missing;
+  if (missing.empty()) return {};
+  return error(Code::unavailable, "{}: page {} is not stored, since the recording that was to store it has failed",
+               directory_.string(), missing[0].hex());
 }
 
 void PageStore::expect(const std::vector<Digest>& packs) {

@@ -38,8 +38,13 @@ class PageStore {
   Status check_whole(const Digest& digest, Bytes size);
   // Whether holds_whole() is known to be true, without reading.
   bool has_read(const Digest& digest, Bytes size) const;
-  // The names of the packs that hold these pages. unavailable: no pack holds one of them.
-  Result<std::set<Digest>> packs_of(std::span<const Digest> pages) const;
+  struct Packs {
+    std::vector<Digest> names;    // of those that hold the pages, each once
+    std::vector<Digest> missing;  // the pages that none holds
+  };
+  Packs find_packs(std::span<const Digest> pages) const;
+  // unavailable: no pack holds one of these pages.
+  Status check_stored(std::span<const Digest> pages) const;
   // Names packs that should exist. When a page is missing, the message names those of them that do not.
   void expect(const std::vector<Digest>& packs);
   // Where a page is stored. corrupt: no pack holds it. The message is about the first damaged pack where there is one, since the
@@ -58,6 +63,7 @@ class PageStore {
     Digest name;
     Path path;  // opened for each reading: there are more packs than a process may have open files
     std::vector<PackedPage> pages;
+    size_t place;  // among all packs
   };
   struct Place {
     const Pack* pack;

@@ -7,8 +7,8 @@
 namespace mneme {
 namespace {
 
-// What one thread takes of a lent batch.
-constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
+// What one thread digests of a lent batch, which is so many parts where these are not too small or too large.
+constexpr uint64_t kPartBytes = Bytes(1_MiB).count, kLeastPartBytes = Bytes(128_KiB).count, kParts = 16;
 // How much of it one thread compresses at a time where other threads would have nothing to do: it takes thirty times as long as
 // digesting.
 constexpr uint64_t kSharedPartBytes = Bytes(128_KiB).count;
@@ -21,11 +21,13 @@ constexpr size_t kMostPacks = 4;
 
 }  // namespace
 
-PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options)
+PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options,
+                       std::shared_ptr<ReadyFiles> ready_files)
     : store_(store),
       files_(files),
       options_(options),
       writers_(options.writers ? options.writers : std::make_shared<WriterThreads>(options.threads)),
+      ready_files_(std::move(ready_files)),
       place_(writers_->next_place()),
       no_memory_(error(Code::exhausted, "there is no memory to store pages with")) {
   packs_.reserve(kMostPacks);
@@ -113,9 +115,12 @@ Status PageWriter::put(PageBatch batch) {
     });
     return {};
   }
+  uint64_t size = 0;
+  for (const PageBatch::Page& page : shared->pages) size += page.size;
+  const uint64_t most = std::clamp(size / kParts, kLeastPartBytes, kPartBytes);
   for (size_t i = 0; i < shared->pages.size(); ++i) {
     part.size += shared->pages[i].size;
-    if (part.size < kPartBytes && i + 1 < shared->pages.size()) continue;
+    if (part.size < most && i + 1 < shared->pages.size()) continue;
     part.last = i + 1;
     add(WriterThreads::Order::first, put_, part.size, [this, part] { return digest_lent(part); });
     part = {shared, i + 1, i + 1, part.bytes + part.size, 0};
@@ -301,7 +306,7 @@ Status PageWriter::write(Pack& pack, const std::list<Stored>& all) {
 
 Status PageWriter::create(Pack& pack) {
   MNEME_TRY(files_.create_directories(store_.directory()));
-  MNEME_ASSIGN(TemporaryFile temporary, files_.create_temporary(store_.directory() / "pack"));
+  MNEME_ASSIGN(TemporaryFile temporary, ready_files_->take(ReadyFiles::Kind::pack));
   pack.path = std::move(temporary.path);
   pack.file = std::move(temporary.file);
   const ByteVector header = pack_header();

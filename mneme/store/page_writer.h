@@ -15,13 +15,15 @@
 #include "mneme/base/file_system.h"
 #include "mneme/store/page_store.h"
 #include "mneme/store/publication.h"
+#include "mneme/store/ready_files.h"
 #include "mneme/store/writer_threads.h"
 
 namespace mneme {
 
 class PageWriter {
  public:
-  PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options);
+  // Its packs are of these files.
+  PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options, std::shared_ptr<ReadyFiles> ready_files);
   ~PageWriter();  // removes the packs that have no name yet
 
   // As Publication::put() and wait().
@@ -106,6 +108,7 @@ class PageWriter {
   FileSystem& files_;
   const PublicationOptions options_;
   const std::shared_ptr<WriterThreads> writers_;
+  const std::shared_ptr<ReadyFiles> ready_files_;
   const uint64_t place_;
 
   mutable std::mutex mutex_;  // over everything up to pack_mutex_

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "mneme/base/shared_bytes.h"
 #include "mneme/base/status.h"
 #include "mneme/snapshot/snapshot.h"
 
@@ -49,11 +50,11 @@ struct PageBatch {
 
 struct Recording {
   KernelRecord kernel;
-  ByteVector ir;  // bitcode, one or several modules; empty unless the kernel's level is ir
+  SharedBytes ir;  // bitcode, one or several modules; empty unless the kernel's level is ir
   InstanceRecord instance;
   MemoryState prologue;
   MemoryState epilogue;
-  std::vector<ByteVector> images;  // the bytes of kernel.images, in the same order
+  std::vector<SharedBytes> images;  // the bytes of kernel.images, in the same order
 };
 
 class Publication {
@@ -69,6 +70,11 @@ class Publication {
   virtual Status settle() = 0;
   // Whether the threads are done with all pages, so that neither wait() nor commit() waits for them.
   virtual bool is_settled() const = 0;
+  // Whether a recording of this kernel, with these images, may be committed: what commit() then need not look at.
+  virtual Status check(const Recording& recording) = 0;
+  // Does what commit() of the same recording, or its group, then need not do, while pages are being stored. To be called after
+  // wait(). Fails as commit() does, which may be called all the same.
+  virtual Status prepare(const Recording& recording) = 0;
   // Publishes the instance. One that exists already, because another process has published it, is not listed again; only its
   // annotations are replaced where they differ. unavailable: a page is not stored, since the publication that was to store it has
   // failed, or nobody has put it. invalid_argument: `images` does not have one element for each of the kernel's

@@ -3,6 +3,7 @@
 #include "mneme/store/commit_group.h"
 #include "mneme/store/database_publication.h"
 #include "mneme/store/text.h"
+#include "mneme/store/unlisted.h"
 
 namespace mneme {
 namespace {
@@ -143,10 +144,62 @@ Status Database::Impl::write_changes(std::vector<Changed> all) {
   return first;
 }
 
+Status DatabasePublication::check(const Recording& recording) {
+  if (!records_of_kernel_.empty()) return {};
+  const KernelRecord& kernel = recording.kernel;
+  if (kernel.images.size() != recording.images.size())
+    return error(Code::invalid_argument, "publishing the kernel {}: {} images are recorded, and the bytes of {} are given",
+                 kernel.name, kernel.images.size(), recording.images.size());
+  for (size_t i = 0; i < kernel.images.size(); ++i)
+    if (!database_.is_image(kernel.images[i], recording.images[i]))
+      return error(Code::invalid_argument, "publishing the kernel {}: the bytes of image {} are not those that its record names",
+                   kernel.name, i);
+  records_of_kernel_ = encode_kernel({kernel, {}, {}, {}});
+  return {};
+}
+
+Status DatabasePublication::prepare(const Recording& recording) {
+  if (!states_.empty()) return {};
+  MNEME_TRY(check(recording));
+  records_ = encode_unlisted_records(records_of_kernel_, recording.instance);
+  std::vector<PendingFile> states;
+  for (const auto& [moment, kind] :
+       {std::pair(Moment::prologue, ReadyFiles::Kind::prologue), std::pair(Moment::epilogue, ReadyFiles::Kind::epilogue)}) {
+    MNEME_ASSIGN(TemporaryFile temporary, ready_files_->take(kind));
+    states.emplace_back(
+        database_.files,
+        database_.path_of(state_file_name(moment, recording.instance.static_hash, recording.instance.dynamic_hash)),
+        std::move(temporary));
+  }
+  states_ = std::move(states);
+  return {};
+}
+
+bool Database::Impl::is_image(const CodeImageRecord& record, const SharedBytes& bytes) {
+  {
+    std::lock_guard lock(mutex);
+    if (const auto known = images.find(record.digest); known != images.end() && bytes.is(known->second)) return true;
+  }
+  if (record.size.count != bytes.size() || record.digest != digest_of(bytes)) return false;
+  std::lock_guard lock(mutex);
+  images[record.digest] = bytes.identity();
+  return true;
+}
+
 Status DatabasePublication::commit(const Recording& recording) {
   CommitGroup group(database_, CommitGroup::Unfinished::lost);
   MNEME_TRY(group.add(*this, recording));
   return group.finish()[0];
+}
+
+std::shared_ptr<ReadyFiles> Database::Impl::ready_files() {
+  std::lock_guard lock(mutex);
+  auto shared = ready.lock();
+  if (!shared)
+    ready = shared = std::make_shared<ReadyFiles>(
+        files, std::array{store.directory() / "pack", path_of(std::string(state_file_prefix(Moment::prologue))),
+                          path_of(std::string(state_file_prefix(Moment::epilogue)))});
+  return shared;
 }
 
 uint64_t Database::removals() const { return impl_->removals; }

@@ -11,8 +11,11 @@ namespace mneme {
 namespace {
 
 constexpr std::string_view kMagic = "MNUNLIST";
-// A launch of version 2 has one pack at most, which is told as one of several.
-constexpr uint32_t kVersion = 3, kFirstVersion = 2;
+// A launch of version 2 has one pack at most, which is told as one of several. Before version 4 the temporary names of states
+// were those of the files that they are to be.
+constexpr uint32_t kVersion = 4, kFirstVersion = 2, kReadyStatesVersion = 4;
+
+ByteVector to_vector(ByteSpan bytes) { return {bytes.begin(), bytes.end()}; }
 
 void put_block(ByteWriter& writer, ByteSpan bytes) {
   writer.put<uint64_t>(bytes.size());
@@ -30,7 +33,7 @@ Status check_name(const ByteReader& reader, const std::string& name, std::string
   return is_temporary_of(name, target) ? Status() : reader.corrupt("a file has a name that it cannot have");
 }
 
-Result<UnlistedLaunch> decode_launch(ByteSpan bytes, const std::string& name) {
+Result<UnlistedLaunch> decode_launch(ByteSpan bytes, const std::string& name, uint32_t version) {
   ByteReader reader(bytes, name);
   UnlistedLaunch launch;
   MNEME_ASSIGN(const ByteSpan kernel, read_block(reader));
@@ -48,7 +51,10 @@ Result<UnlistedLaunch> decode_launch(ByteSpan bytes, const std::string& name) {
   for (const Moment moment : {Moment::prologue, Moment::epilogue}) {
     std::string& state = launch.states[moment == Moment::prologue ? 0 : 1];
     MNEME_TRY(reader.read_string(state));
-    MNEME_TRY(check_name(reader, state, state_file_name(moment, launch.instance.static_hash, launch.instance.dynamic_hash)));
+    MNEME_TRY(check_name(reader, state,
+                         version >= kReadyStatesVersion
+                             ? std::string(state_file_prefix(moment))
+                             : state_file_name(moment, launch.instance.static_hash, launch.instance.dynamic_hash)));
   }
   MNEME_TRY(reader.read(has_ir));
   if (has_ir != 0) {
@@ -76,12 +82,18 @@ ByteVector encode_unlisted_begin(uint64_t begun) {
   return writer.take();
 }
 
-ByteVector encode_unlisted(const UnlistedLaunch& launch) {
+ByteVector encode_unlisted_records(std::string_view encoded_kernel, const InstanceRecord& instance) {
   ByteWriter writer;
-  put_block(writer, bytes_of(encode_kernel(launch.kernel)));
-  std::string instance = encode_instance(launch.instance);
-  instance.pop_back();  // the line feed
-  put_block(writer, bytes_of(instance));
+  put_block(writer, bytes_of(encoded_kernel));
+  std::string line = encode_instance(instance);
+  line.pop_back();  // the line feed
+  put_block(writer, bytes_of(line));
+  return writer.take();
+}
+
+ByteVector encode_unlisted(const UnlistedLaunch& launch, ByteSpan records) {
+  ByteWriter writer;
+  writer.put_bytes(records);
   writer.put(static_cast<uint8_t>(launch.packs.size()));
   for (const UnlistedLaunch::Pack& pack : launch.packs) {
     writer.put_string(pack.temporary);
@@ -117,7 +129,7 @@ Result<Unlisted> decode_unlisted(ByteSpan bytes, const std::string& name) {
     if (!reader.read(size).ok() || !reader.read(digest).ok()) break;
     const auto launch = reader.read_bytes(size);
     if (!launch.ok() || digest_of(*launch) != digest) break;
-    MNEME_ASSIGN(UnlistedLaunch decoded, decode_launch(*launch, name));
+    MNEME_ASSIGN(UnlistedLaunch decoded, decode_launch(*launch, name, version));
     unlisted.launches.push_back(std::move(decoded));
   }
   return unlisted;
@@ -136,12 +148,12 @@ Result<std::unique_ptr<UnlistedFile>> UnlistedFile::create(Database::Impl& datab
   return unlisted;
 }
 
-Status UnlistedFile::add(UnlistedLaunch launch, const Recording& recording) {
+Status UnlistedFile::add(UnlistedLaunch launch, ByteSpan records, const Recording& recording) {
   const KernelRecord& kernel = recording.kernel;
   std::vector<std::string> tells;
   if (!database_.files.exists(database_.path_of(kernel_file_name(kernel.static_hash)))) {
     const std::string ir = ir_file_name(kernel.static_hash);
-    if (kernel.level == CodeLevel::ir && !told_.contains(ir)) launch.ir = recording.ir, tells.push_back(ir);
+    if (kernel.level == CodeLevel::ir && !told_.contains(ir)) launch.ir = to_vector(recording.ir), tells.push_back(ir);
     for (uint32_t i = 0; i < recording.images.size(); ++i) {
       const std::string image = image_file_name(kernel.images[i]);
       if (told_.contains(image) || database_.has_image(kernel.images[i])) continue;
@@ -149,7 +161,7 @@ Status UnlistedFile::add(UnlistedLaunch launch, const Recording& recording) {
       tells.push_back(image);
     }
   }
-  MNEME_TRY(file_.file->append(encode_unlisted(launch)));
+  MNEME_TRY(file_.file->append(encode_unlisted(launch, records)));
   told_.insert(tells.begin(), tells.end());
   for (auto& [place, bytes] : launch.images) images_.try_emplace(image_file_name(kernel.images[place]), std::move(bytes));
   return {};

@@ -43,7 +43,10 @@ struct Unlisted {
 };
 
 ByteVector encode_unlisted_begin(uint64_t begun);
-ByteVector encode_unlisted(const UnlistedLaunch& launch);
+// What of a launch is known before its pages are stored, of a kernel that is encoded (encode_kernel()), and the whole of it,
+// which begins with that.
+ByteVector encode_unlisted_records(std::string_view encoded_kernel, const InstanceRecord& instance);
+ByteVector encode_unlisted(const UnlistedLaunch& launch, ByteSpan records);
 // The launches of a file, as far as it is whole: its end may have been lost. corrupt: this is no such file.
 Result<Unlisted> decode_unlisted(ByteSpan bytes, const std::string& name);
 
@@ -56,8 +59,8 @@ class UnlistedFile {
   UnlistedFile& operator=(const UnlistedFile&) = delete;
 
   static Result<std::unique_ptr<UnlistedFile>> create(Database::Impl& database);
-  // The IR and the images that are needed are taken from the recording.
-  Status add(UnlistedLaunch launch, const Recording& recording);
+  // Records are those of the launch. The IR and the images that are needed are taken from the recording.
+  Status add(UnlistedLaunch launch, ByteSpan records, const Recording& recording);
   // The bytes of the images' files that it tells, by their names. It has them no more.
   std::map<std::string, ByteVector> take_images() { return std::exchange(images_, {}); }
 

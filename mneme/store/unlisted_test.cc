@@ -422,19 +422,32 @@ TEST(Unlisted, AKillAtAnyOperationLosesNoneOfSeveralPacks) {
   }
 }
 
-// A recorder of before, whose launches have one pack, was killed.
-TEST(Unlisted, IsReadInTheVersionBefore) {
+// A recorder of before was killed: its launches have one pack, or states under temporary names of their own.
+TEST(Unlisted, IsReadInTheVersionsBefore) {
   TemporaryDirectory directory;
   leave_five(directory.path());
-  ByteVector bytes = *FileSystem::posix().read(unlisted_files(directory.path())[0]);
-  constexpr size_t kVersionAt = 8;
-  ASSERT_EQ(bytes[kVersionAt], std::byte{3});
-  bytes[kVersionAt] = std::byte{2};
-  EXPECT_EQ(decode_unlisted(bytes, "it")->launches.size(), 5u);
-  for (const std::byte other : {std::byte{1}, std::byte{4}}) {
-    bytes[kVersionAt] = other;
-    EXPECT_FALSE(decode_unlisted(bytes, "it").ok());
-  }
+  const auto left = decode_unlisted(*FileSystem::posix().read(unlisted_files(directory.path())[0]), "it");
+  const auto encoded = [&](int version, bool own_names) {
+    ByteVector bytes = encode_unlisted_begin(1);
+    constexpr size_t kVersionAt = 8;
+    EXPECT_EQ(bytes[kVersionAt], std::byte{4});
+    bytes[kVersionAt] = static_cast<std::byte>(version);
+    for (UnlistedLaunch launch : left->launches) {
+      const InstanceRecord& instance = launch.instance;
+      if (own_names)
+        for (const Moment moment : {Moment::prologue, Moment::epilogue})
+          launch.states[moment == Moment::prologue ? 0 : 1] =
+              state_file_name(moment, instance.static_hash, instance.dynamic_hash) + ".tmp.1";
+      const ByteVector one = encode_unlisted(launch, encode_unlisted_records(encode_kernel(launch.kernel), instance));
+      bytes.insert(bytes.end(), one.begin(), one.end());
+    }
+    return bytes;
+  };
+  for (const int version : {2, 3}) EXPECT_EQ(decode_unlisted(encoded(version, true), "it")->launches.size(), 5u) << version;
+  EXPECT_EQ(decode_unlisted(encoded(4, false), "it")->launches.size(), 5u);
+  EXPECT_FALSE(decode_unlisted(encoded(3, false), "it").ok());
+  EXPECT_FALSE(decode_unlisted(encoded(4, true), "it").ok());
+  for (const int version : {1, 5}) EXPECT_FALSE(decode_unlisted(encoded(version, false), "it").ok()) << version;
 }
 
 TEST(Unlisted, NamesNoFileElsewhere) {
@@ -443,7 +456,7 @@ TEST(Unlisted, NamesNoFileElsewhere) {
   auto found = decode_unlisted(*FileSystem::posix().read(unlisted_files(directory.path())[0]), "it");
   const auto refusal = [](const UnlistedLaunch& launch) {
     ByteVector bytes = encode_unlisted_begin(1);
-    const ByteVector one = encode_unlisted(launch);
+    const ByteVector one = encode_unlisted(launch, encode_unlisted_records(encode_kernel(launch.kernel), launch.instance));
     bytes.insert(bytes.end(), one.begin(), one.end());
     return decode_unlisted(bytes, "it").status().message();
   };

@@ -79,7 +79,7 @@ class MadeDatabase {
     if (made.kernel.arch.empty()) recording.kernel.arch = "sm_90";
     recording.kernel.parameter_bytes = made.parameters.size();
     auto ir = std::as_bytes(std::span(made.ir));
-    recording.ir.assign(ir.begin(), ir.end());
+    recording.ir = ByteVector(ir.begin(), ir.end());
     for (const MadeRegion& region : made.regions) {
       if (region.size != Bytes()) {
         MNEME_TRY(put_large(*publication, region, recording));
