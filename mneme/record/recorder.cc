@@ -79,11 +79,16 @@ void Recorder::forget_stream(const void* stream) {
 }
 
 void Recorder::before_fork() {
-  commits_.pause();
-  endings_.pause();
+  {
+    const Groups::Waiter waiter(*commit_groups_);
+    commits_.pause();
+    endings_.pause();
+  }
   mutex_.lock();
+  commit_groups_->mutex.lock();
 }
 void Recorder::after_fork_in_parent() {
+  commit_groups_->mutex.unlock();
   mutex_.unlock();
   endings_.resume();
   commits_.resume();

@@ -8,6 +8,11 @@
 #include "mneme/record/recorder_state.h"
 
 namespace mneme {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenGroups{100};
+
+}  // namespace
 
 // Of a launch that went on before its digests were known. False: the database has the instance, and now, too, what the launch
 // has left in memory, which may be another thing than what was recorded, and on which later launches count.
@@ -73,6 +78,7 @@ Result<bool> Recorder::write(const std::shared_ptr<Captured>& captured) {
     group.captured.push_back(captured);
     ++groups.launches;
     groups.bytes += captured->size_in_queue.count;
+    groups.changed.notify_all();
     return true;
   } catch (const std::bad_alloc&) {
     return error(Code::exhausted, "there is no memory to store a launch with");
@@ -106,6 +112,19 @@ bool Recorder::Groups::is_full(Bytes memory) const {
   return launches >= CommitQueue::Most::of_process().in_group || bytes > memory.count;
 }
 
+Recorder::Groups::Waiter::Waiter(Groups& groups) : groups_(groups) {
+  {
+    const std::lock_guard lock(groups_.mutex);
+    ++groups_.waiters;
+  }
+  groups_.changed.notify_all();
+}
+
+Recorder::Groups::Waiter::~Waiter() {
+  const std::lock_guard lock(groups_.mutex);
+  --groups_.waiters;
+}
+
 // On the thread that adds to the open group. It goes on adding while the group before it is being ended.
 void Recorder::end_group() {
   {
@@ -116,20 +135,25 @@ void Recorder::end_group() {
 }
 
 void Recorder::end_groups() {
+  const Groups::Waiter waiter(*commit_groups_);
   end_group();
   endings_.wait();
 }
 
+// A disk that is always being synced makes files slowly, which each launch needs. So where launches come one after another, a
+// group waits for them for some time, or until it is full. They lose nothing by that: those in it are written.
 void Recorder::finish_group() {
-  const Timed timed(environment_.report, &RecordingReport::committing);
   Groups& groups = *commit_groups_;
   {
-    std::lock_guard lock(groups.mutex);
+    std::unique_lock lock(groups.mutex);
+    groups.changed.wait_until(lock, groups.ended + kBetweenGroups,
+                              [&] { return groups.at_once || groups.waiters != 0 || groups.is_full(half(staging_.queue)); });
     groups.end_asked = false;
     groups.ending = std::exchange(groups.open, nullptr);
     groups.launches = groups.bytes = 0;
     if (!groups.ending) return;
   }
+  const Timed timed(environment_.report, &RecordingReport::committing);
   Group& group = *groups.ending;  // which nobody else changes
   std::vector<Status> statuses(group.captured.size(), error(Code::exhausted, "there is no memory to store a launch with"));
   try {
@@ -140,6 +164,7 @@ void Recorder::finish_group() {
   std::shared_ptr<Group> ended;
   std::lock_guard lock(groups.mutex);
   ended = std::exchange(groups.ending, nullptr);
+  groups.ended = std::chrono::steady_clock::now();
 }
 
 // A launch waits until no more than may be in flight is not written, and where the disk is slower than the program, so that what
@@ -151,13 +176,17 @@ void Recorder::wait_for_room() {
     }
     commits_.wait_for_room();
   }
-  if (commit_groups_->at_once)
+  const bool at_once = commit_groups_->at_once;
+  if (!at_once && !commit_groups_->is_full(half(staging_.queue))) return;
+  const Groups::Waiter waiter(*commit_groups_);
+  if (at_once)
     endings_.wait();
-  else if (commit_groups_->is_full(half(staging_.queue)))
+  else
     endings_.wait_for_room();
 }
 
 void Recorder::wait_until_stored() {
+  const Groups::Waiter waiter(*commit_groups_);
   commits_.wait();
   endings_.wait();
 }

@@ -158,6 +158,7 @@ void Recorder::finish() {
   const Timed timed(environment_.report, &RecordingReport::ending);
   const WriterThreads::Hurry hurry(*writers_);
   commit_groups_->at_once = true;
+  const Groups::Waiter waiter(*commit_groups_);  // and wakes one that waits
   commits_.finish();
   endings_.finish();
   tell_counts();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -115,17 +116,32 @@ struct Recorder::Group {
 // The group that launches are added to, and the one before it, for which the disk is waited for meanwhile. So a launch is
 // written, and safe from the end of the process, as soon as its pages are, however slow the disk.
 struct Recorder::Groups {
-  std::mutex mutex;                     // over the next three, but what is in `ending`
-  std::shared_ptr<Group> open, ending;  // null: none
-  bool end_asked = false;               // somebody will end the open group
-  std::atomic<size_t> launches = 0;     // in the open group
-  std::atomic<uint64_t> bytes = 0;      // that these hold
-  std::atomic<bool> at_once = false;    // a launch waits until it is stored
+  std::mutex mutex;                               // over the next ones, but what is in `ending`
+  std::condition_variable changed;                // what a group that is to be ended waits for
+  std::shared_ptr<Group> open, ending;            // null: none
+  bool end_asked = false;                         // somebody will end the open group
+  size_t waiters = 0;                             // who wait for groups to be ended
+  std::chrono::steady_clock::time_point ended{};  // when the last one was
+  std::atomic<size_t> launches = 0;               // in the open group
+  std::atomic<uint64_t> bytes = 0;                // that these hold
+  std::atomic<bool> at_once = false;              // a launch waits until it is stored
 
   // Whether the recording need not wait for the end of these. Under the mutex.
   bool fits(const Recording& recording) const;
   // Whether the next launch is to wait until the open group is being ended. `memory` is what it may hold.
   bool is_full(Bytes memory) const;
+
+  // While one lives no group waits for more launches before it is ended.
+  class Waiter {
+   public:
+    explicit Waiter(Groups& groups);
+    ~Waiter();
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+
+   private:
+    Groups& groups_;
+  };
 };
 
 }  // namespace mneme
