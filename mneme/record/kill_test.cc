@@ -123,6 +123,28 @@ TEST(Kill, BeforeEachOperationLosesNoMoreLaunchesThanMayBeInFlight) {
   }
 }
 
+// Of so many launches that files are made ahead. Who records next removes those that nobody has taken.
+TEST(Kill, BeforeAnOperationOfManyLaunchesLosesNoMoreAndLeavesNoFile) {
+  constexpr uint64_t kLaunches = 24;
+  bool ended = false;
+  for (int operations = 30; !ended; operations += 9) {
+    ASSERT_LT(operations, 1000);
+    const TemporaryDirectory temporary;
+    const Path& directory = temporary.path();
+    Told& told = told_by_child();
+    const pid_t recorder = ::fork();
+    if (recorder == 0) record_until(operations, directory, kDefaultInFlight, kLaunches, told);
+    int status = 0;
+    ::waitpid(recorder, &status, 0);
+    ended = WIFEXITED(status);
+    EXPECT_LE(told.launched, count_whole_instances(directory) + kDefaultInFlight) << "after " << operations << " operations";
+    ASSERT_TRUE(Database::create(directory).ok());
+    for (const auto& file : std::filesystem::recursive_directory_iterator(directory))
+      EXPECT_FALSE(is_temporary(file.path().filename().string())) << file.path() << " after " << operations << " operations";
+    if (ended) EXPECT_EQ(count_whole_instances(directory), kLaunches);
+  }
+}
+
 // However long the disk takes, a launch that is written is not lost: here no file is ever on the disk.
 TEST(Kill, LosesNoLaunchThatIsWritten) {
   for (const uint64_t launches : {1, 2, 20}) {

@@ -244,6 +244,7 @@ class Recorder {
   bool is_given_pageable(const RecordableKernel& kernel, ByteSpan parameters, const Opened& opened, Vendor& vendor);
   bool holds_pageable(const RecordableKernel& kernel, ByteSpan parameters, const Opened& opened, Vendor& vendor);
   Status read_memory(Capture& capture, CapturedMemory& found);
+  static Status take_code(Captured& captured);
   void tell_cost(const StateCapture::Cost& before, const StateCapture::Cost& after);
   Status wait_for_digests(Capture& capture);
   Result<bool> is_recorded(Database& database, const RecordableKernel& kernel, const InstanceRecord& instance);

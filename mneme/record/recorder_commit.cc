@@ -10,9 +10,16 @@
 namespace mneme {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenGroups{100};
+// How long after another one a group is ended at the latest, and how long after the last launch that it was given.
+constexpr std::chrono::milliseconds kBetweenGroups{100}, kQuiet{20};
 
 }  // namespace
+
+Status Recorder::take_code(Captured& captured) {
+  captured.recording.ir = captured.code->ir;
+  captured.recording.images = captured.code->images;
+  return captured.publication->check(captured.recording);
+}
 
 // Of a launch that went on before its digests were known. False: the database has the instance, and now, too, what the launch
 // has left in memory, which may be another thing than what was recorded, and on which later launches count.
@@ -21,7 +28,7 @@ Result<bool> Recorder::decide(Captured& captured) {
   Status checked;
   bool no_memory = false;
   try {
-    checked = captured.publication->check(captured.recording);
+    checked = take_code(captured);
   } catch (const std::bad_alloc&) {
     no_memory = true;
   }
@@ -48,9 +55,9 @@ Result<bool> Recorder::decide(Captured& captured) {
 // Adds the launch to the group. False: there was nothing to record.
 Result<bool> Recorder::write(const std::shared_ptr<Captured>& captured) {
   try {
-    captured->recording.ir = captured->code->ir;
-    captured->recording.images = captured->code->images;
-    if (!decides_first_) {
+    if (decides_first_) {
+      MNEME_TRY(take_code(*captured));
+    } else {
       MNEME_ASSIGN(const bool is_new, decide(*captured));
       if (!is_new) return false;
     }
@@ -78,6 +85,7 @@ Result<bool> Recorder::write(const std::shared_ptr<Captured>& captured) {
     group.captured.push_back(captured);
     ++groups.launches;
     groups.bytes += captured->size_in_queue.count;
+    groups.added = std::chrono::steady_clock::now();
     groups.changed.notify_all();
     return true;
   } catch (const std::bad_alloc&) {
@@ -146,8 +154,11 @@ void Recorder::finish_group() {
   Groups& groups = *commit_groups_;
   {
     std::unique_lock lock(groups.mutex);
-    groups.changed.wait_until(lock, groups.ended + kBetweenGroups,
-                              [&] { return groups.at_once || groups.waiters != 0 || groups.is_full(half(staging_.queue)); });
+    const auto is_wanted = [&] {
+      return groups.at_once || groups.waiters != 0 || groups.is_full(half(staging_.queue)) || !writers_->has_files();
+    };
+    const auto end = [&] { return std::min(groups.ended + kBetweenGroups, groups.added + kQuiet); };
+    while (!is_wanted() && std::chrono::steady_clock::now() < end()) groups.changed.wait_until(lock, end());
     groups.end_asked = false;
     groups.ending = std::exchange(groups.open, nullptr);
     groups.launches = groups.bytes = 0;

@@ -98,7 +98,7 @@ struct Recorder::Captured {
   std::shared_ptr<Opened> opened;  // has the database, which outlives the publication
   Bytes memory;                    // that the launch was recorded with
   Bytes size_in_queue;             // of what is held until it is stored, but the pages
-  Recording recording;             // with the code once it is in a group
+  Recording recording;             // with the code once it is being written
   std::shared_ptr<const RecordedCode> code;
   CapturedMemory before, after;  // as in Capture
   std::unique_ptr<Publication> publication;
@@ -116,15 +116,16 @@ struct Recorder::Group {
 // The group that launches are added to, and the one before it, for which the disk is waited for meanwhile. So a launch is
 // written, and safe from the end of the process, as soon as its pages are, however slow the disk.
 struct Recorder::Groups {
-  std::mutex mutex;                               // over the next ones, but what is in `ending`
-  std::condition_variable changed;                // what a group that is to be ended waits for
-  std::shared_ptr<Group> open, ending;            // null: none
-  bool end_asked = false;                         // somebody will end the open group
-  size_t waiters = 0;                             // who wait for groups to be ended
-  std::chrono::steady_clock::time_point ended{};  // when the last one was
-  std::atomic<size_t> launches = 0;               // in the open group
-  std::atomic<uint64_t> bytes = 0;                // that these hold
-  std::atomic<bool> at_once = false;              // a launch waits until it is stored
+  std::mutex mutex;                     // over the next ones, but what is in `ending`
+  std::condition_variable changed;      // what a group that is to be ended waits for
+  std::shared_ptr<Group> open, ending;  // null: none
+  bool end_asked = false;               // somebody will end the open group
+  size_t waiters = 0;                   // who wait for groups to be ended
+  // When the last group was ended, and when the open one was last added to.
+  std::chrono::steady_clock::time_point ended{}, added{};
+  std::atomic<size_t> launches = 0;   // in the open group
+  std::atomic<uint64_t> bytes = 0;    // that these hold
+  std::atomic<bool> at_once = false;  // a launch waits until it is stored
 
   // Whether the recording need not wait for the end of these. Under the mutex.
   bool fits(const Recording& recording) const;

@@ -93,11 +93,11 @@ Status CommitGroup::write_states(Member& member) {
   return {};
 }
 
-// Most pages are not new.
+// Most pages are not new. One that is damaged where it was is named where the group has it.
 Result<std::vector<Digest>> CommitGroup::packs_of(std::span<const Digest> pages) const {
   PageStore::Packs packs = database_.store.find_packs(pages);
   std::vector<Digest> nowhere;
-  for (const Digest& page : packs.missing) {
+  for (const Digest& page : packs.others) {
     const auto is_in = [&](const std::shared_ptr<Shared>& shared) {
       if (!shared) return false;
       const auto found = shared->packs.find(page);
@@ -107,7 +107,8 @@ Result<std::vector<Digest>> CommitGroup::packs_of(std::span<const Digest> pages)
     };
     if (!is_in(shared_) && !is_in(before_)) nowhere.push_back(page);
   }
-  MNEME_TRY(database_.store.check_stored(nowhere));
+  MNEME_ASSIGN(const std::vector<Digest> left, database_.store.packs_of(nowhere));
+  packs.names.insert(packs.names.end(), left.begin(), left.end());
   return std::move(packs.names);
 }
 
@@ -227,7 +228,7 @@ void CommitGroup::drop_those_without_pages() {
     return;
   for (Member& member : members_)
     for (const MemoryState* state : {&member.recording->prologue, &member.recording->epilogue})
-      if (member.status.ok()) member.note(database_.store.check_stored(digests_in(*state)));
+      if (member.status.ok()) member.note(database_.store.packs_of(digests_in(*state)).status());
 }
 
 void CommitGroup::list() {

@@ -154,8 +154,8 @@ PageStore::Packs PageStore::find_packs(std::span<const Digest> pages) const {
   std::vector<bool> seen(packs_.size());
   for (const Digest& page : pages) {
     const auto found = places_.find(page);
-    if (found == places_.end()) {
-      packs.missing.push_back(page);
+    if (found == places_.end() || !found->second.whole) {
+      packs.others.push_back(page);
     } else if (const Pack* pack = found->second.pack; !seen[pack->place]) {
       seen[pack->place] = true;
       packs.names.push_back(pack->name);
@@ -164,11 +164,17 @@ PageStore::Packs PageStore::find_packs(std::span<const Digest> pages) const {
   return packs;
 }
 
-Status PageStore::check_stored(std::span<const Digest> pages) const {
-  const std::vector<Digest> missing = find_packs(pages).missing;
-  if (missing.empty()) return {};
-  return error(Code::unavailable, "{}: page {} is not stored, since the recording that was to store it has failed",
-               directory_.string(), missing[0].hex());
+Result<std::vector<Digest>> PageStore::packs_of(std::span<const Digest> pages) const {
+  std::vector<Digest> packs;
+  std::shared_lock lock(mutex_);
+  for (const Digest& page : pages) {
+    const auto found = places_.find(page);
+    if (found == places_.end())
+      return error(Code::unavailable, "{}: page {} is not stored, since the recording that was to store it has failed",
+                   directory_.string(), page.hex());
+    if (const Digest& name = found->second.pack->name; packs.empty() || packs.back() != name) packs.push_back(name);
+  }
+  return packs;
 }
 
 void PageStore::expect(const std::vector<Digest>& packs) {

@@ -39,12 +39,12 @@ class PageStore {
   // Whether holds_whole() is known to be true, without reading.
   bool has_read(const Digest& digest, Bytes size) const;
   struct Packs {
-    std::vector<Digest> names;    // of those that hold the pages, each once
-    std::vector<Digest> missing;  // the pages that none holds
+    std::vector<Digest> names;   // of those that hold the pages, each once
+    std::vector<Digest> others;  // the pages that none holds, or of which it is not known that they are whole
   };
   Packs find_packs(std::span<const Digest> pages) const;
-  // unavailable: no pack holds one of these pages.
-  Status check_stored(std::span<const Digest> pages) const;
+  // The names of the packs that hold these pages, whole or not. unavailable: no pack holds one of them.
+  Result<std::vector<Digest>> packs_of(std::span<const Digest> pages) const;
   // Names packs that should exist. When a page is missing, the message names those of them that do not.
   void expect(const std::vector<Digest>& packs);
   // Where a page is stored. corrupt: no pack holds it. The message is about the first damaged pack where there is one, since the

@@ -73,7 +73,7 @@ class Publication {
   // Whether a recording of this kernel, with these images, may be committed: what commit() then need not look at.
   virtual Status check(const Recording& recording) = 0;
   // Does what commit() of the same recording, or its group, then need not do, while pages are being stored. To be called after
-  // wait(). Fails as commit() does, which may be called all the same.
+  // wait(), and with the recording as it will be committed. Fails as commit() does, which may be called all the same.
   virtual Status prepare(const Recording& recording) = 0;
   // Publishes the instance. One that exists already, because another process has published it, is not listed again; only its
   // annotations are replaced where they differ. unavailable: a page is not stored, since the publication that was to store it has

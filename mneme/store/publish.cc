@@ -163,13 +163,12 @@ Status DatabasePublication::prepare(const Recording& recording) {
   MNEME_TRY(check(recording));
   records_ = encode_unlisted_records(records_of_kernel_, recording.instance);
   std::vector<PendingFile> states;
+  states.reserve(2);
   for (const auto& [moment, kind] :
        {std::pair(Moment::prologue, ReadyFiles::Kind::prologue), std::pair(Moment::epilogue, ReadyFiles::Kind::epilogue)}) {
+    Path path = database_.path_of(state_file_name(moment, recording.instance.static_hash, recording.instance.dynamic_hash));
     MNEME_ASSIGN(TemporaryFile temporary, ready_files_->take(kind));
-    states.emplace_back(
-        database_.files,
-        database_.path_of(state_file_name(moment, recording.instance.static_hash, recording.instance.dynamic_hash)),
-        std::move(temporary));
+    states.emplace_back(database_.files, std::move(path), std::move(temporary));
   }
   states_ = std::move(states);
   return {};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <utility>
 
 #include "mneme/base/idle_threads.h"
@@ -24,7 +23,9 @@ size_t most_ready() {
 }  // namespace
 
 ReadyFiles::ReadyFiles(FileSystem& files, std::array<Path, 3> targets)
-    : files_(files), targets_(std::move(targets)), most_(most_ready()) {}
+    : files_(files), targets_(std::move(targets)), most_(most_ready()) {
+  for (auto& of_kind : ready_) of_kind.reserve(most_);
+}
 
 ReadyFiles::~ReadyFiles() {
   {
@@ -41,8 +42,8 @@ ReadyFiles::~ReadyFiles() {
     }
 }
 
-// How many of a kind are to be ready.
-size_t ReadyFiles::wanted(size_t kind) const { return taken_[kind] < kFirst ? 0 : std::min(most_, taken_[kind]); }
+// How many of a kind are to be ready: few for a few launches, which may be the last ones.
+size_t ReadyFiles::wanted(size_t kind) const { return taken_[kind] < kFirst ? 0 : std::min(most_, taken_[kind] / 4); }
 
 // The thread is woken once for several files.
 bool ReadyFiles::is_short() const {
@@ -59,8 +60,8 @@ Result<TemporaryFile> ReadyFiles::take(Kind kind) {
     std::lock_guard lock(mutex_);
     ++taken_[of_kind];
     if (!ready_[of_kind].empty()) {
-      file = std::move(ready_[of_kind].front());
-      ready_[of_kind].pop_front();
+      file = std::move(ready_[of_kind].back());
+      ready_[of_kind].pop_back();
     }
     is_short = this->is_short();
     if (is_short && !running_ && !stopping_) start();
@@ -91,7 +92,7 @@ void ReadyFiles::start() {
 std::optional<TemporaryFile> ReadyFiles::make(size_t kind) {
   try {
     if (auto file = files_.create_temporary(targets_[kind]); file.ok()) return std::move(*file);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
   }
   return std::nullopt;
 }

@@ -7,9 +7,9 @@
 
 #include <array>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "mneme/base/file_system.h"
 
@@ -40,7 +40,7 @@ class ReadyFiles {
   const size_t most_;  // that are ready, of a kind
   std::mutex mutex_;   // over everything below
   std::condition_variable changed_;
-  std::array<std::deque<TemporaryFile>, 3> ready_;
+  std::array<std::vector<TemporaryFile>, 3> ready_;  // which have room for all, so that nothing is thrown in the thread
   std::array<size_t, 3> taken_{};
   bool running_ = false, stopping_ = false;
 };
