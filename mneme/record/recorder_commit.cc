@@ -154,9 +154,7 @@ void Recorder::finish_group() {
   Groups& groups = *commit_groups_;
   {
     std::unique_lock lock(groups.mutex);
-    const auto is_wanted = [&] {
-      return groups.at_once || groups.waiters != 0 || groups.is_full(half(staging_.queue)) || !writers_->has_files();
-    };
+    const auto is_wanted = [&] { return groups.at_once || groups.waiters != 0 || groups.is_full(half(staging_.queue)); };
     const auto end = [&] { return std::min(groups.ended + kBetweenGroups, groups.added + kQuiet); };
     while (!is_wanted() && std::chrono::steady_clock::now() < end()) groups.changed.wait_until(lock, end());
     groups.end_asked = false;

@@ -70,7 +70,6 @@ class WriterThreads {
   // Takes one of the files that publications may have open beside the one that each has. False: none is left of the 64, or of the
   // sixteenth of what the process may have open where that is less.
   bool take_file();
-  bool has_files() const { return files_left_ > 0; }
   void give_back_files(int count) { files_left_ += count; }
 
   // The place of a publication that begins now among all that do.
