@@ -17,8 +17,7 @@ class SharedBytes {
 
   operator ByteSpan() const { return bytes_ ? ByteSpan(*bytes_) : ByteSpan(); }  // NOLINT(google-explicit-constructor)
   size_t size() const { return bytes_ ? bytes_->size() : 0; }
-  bool empty() const { return size() == 0; }
-  // To see later whether others are the same ones, without comparing them.
+  // What is() is given to see later whether other bytes are this very object, without comparing contents. It keeps no bytes.
   std::weak_ptr<const ByteVector> identity() const { return bytes_; }
   bool is(const std::weak_ptr<const ByteVector>& identity) const { return bytes_ && bytes_ == identity.lock(); }
   friend bool operator==(const SharedBytes& one, const SharedBytes& other) {

@@ -15,6 +15,7 @@ constexpr std::chrono::milliseconds kBetweenGroups{100}, kQuiet{20};
 
 }  // namespace
 
+// Gives the recording the kernel's code, and has the publication look at it.
 Status Recorder::take_code(Captured& captured) {
   captured.recording.ir = captured.code->ir;
   captured.recording.images = captured.code->images;

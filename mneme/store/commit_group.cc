@@ -139,11 +139,8 @@ Result<std::array<ByteVector, 2>> CommitGroup::encode(const Recording& recording
     std::ranges::sort(packs);
     const auto more = std::ranges::unique(packs);
     packs.erase(more.begin(), more.end());
-    encoded[state] = encode_state({state == 0 ? Moment::prologue : Moment::epilogue,
-                                   recording.instance.static_hash,
-                                   recording.instance.dynamic_hash,
-                                   *states[state],
-                                   {packs.begin(), packs.end()}});
+    encoded[state] = encode_state({state == 0 ? Moment::prologue : Moment::epilogue, recording.instance.static_hash,
+                                   recording.instance.dynamic_hash, *states[state], std::move(packs)});
   }
   return encoded;
 }

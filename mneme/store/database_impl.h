@@ -39,7 +39,7 @@ struct Database::Impl {
   // Held shared while an instance is published, and exclusively while files are removed. It has a byte for each time that
   // somebody began to remove some.
   Path use_path() const { return directory / kUseName; }
-  // Of all publications that there are, with the last of which they go.
+  // The temporary files that all publications of the database share. They go with the last publication.
   std::shared_ptr<ReadyFiles> ready_files();
   // Forgets what was read of files that another process may have removed since.
   void notice_removals();
@@ -56,7 +56,7 @@ struct Database::Impl {
   bool has_ir(const KernelDocument& document);
   // The same for an image.
   bool has_image(const CodeImageRecord& image);
-  // Whether these are an image's bytes, at which is looked once.
+  // Whether these bytes are those that the record names. An object that was found to have them is not digested again.
   bool is_image(const CodeImageRecord& record, const SharedBytes& bytes);
   // Whether all images of a kernel are there.
   bool has_images(const KernelRecord& kernel);

@@ -70,7 +70,8 @@ class Publication {
   virtual Status settle() = 0;
   // Whether the threads are done with all pages, so that neither wait() nor commit() waits for them.
   virtual bool is_settled() const = 0;
-  // Whether a recording of this kernel, with these images, may be committed: what commit() then need not look at.
+  // Looks at the recording's kernel and images, which are to be committed as they are now; commit() then does not.
+  // invalid_argument: as commit().
   virtual Status check(const Recording& recording) = 0;
   // Does what commit() of the same recording, or its group, then need not do, while pages are being stored. To be called after
   // wait(), and with the recording as it will be committed. Fails as commit() does, which may be called all the same.
